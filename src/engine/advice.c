@@ -61,7 +61,7 @@ static enum ff_drop evict(struct ff__engine *engine, const struct ff_advice *adv
         return FF_DROP_PRESENT;
     if (granule == FF_BLOCK_PAGES && !ff_mask_within(there, &pages))
         return FF_DROP_UNSUPPORTED; /* a part would free no memory */
-    ff__memory_evict(engine, advice->block, advice->tier, &pages, job);
+    ff__memory_leave(engine, advice->block, advice->tier, &pages, NULL, true, job);
     return FF_DROPS;
 }
 

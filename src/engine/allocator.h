@@ -45,10 +45,11 @@ void *ff__allocator_state(const struct ff__engine *engine);
 /* The block now holds memory on the tier, from this frame on, unless it holds some already. */
 void ff__memory_hold(struct ff__engine *engine, uint32_t block, uint32_t tier, uint32_t frame);
 
-/* Adds the way out of these pages of a victim, or of the whole block, to the job; it goes where the
- * place policy says. False: the job is full. */
-bool ff__memory_evict(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                      const struct ff_mask *pages, struct ff__job *job);
+/* Adds the way out of these pages, or of the whole block, to the job. `dead`, which may be NULL: these
+ * without a copy. `is_victim`: it goes where the place policy says. False: the job is full. */
+bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                      const struct ff_mask *pages, const struct ff_mask *dead, bool is_victim,
+                      struct ff__job *job);
 
 /* Sends the victim's named pages away, or all of it, with what has to leave with them, and adds the
  * pages of memory that this frees to *freed. False: stop. */

@@ -189,11 +189,6 @@ int ff__memory_open(struct ff__engine *engine, const struct ff__engine_config *c
 /* Whether a block's memory can be in this granule; 0: the device's own. */
 bool ff__engine_has_granule(const struct ff__engine *engine, uint32_t granule);
 
-/* Adds the way out of these pages, or of the whole block, to the job. `dead` may be NULL. False: the
- * job is full. */
-bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                      const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);
-
 /* Adds a copy of these pages to the host to the job; they stay. False: the job is full. */
 bool ff__memory_write_back(struct ff__engine *engine, uint32_t block, uint32_t tier,
                            const struct ff_mask *pages, struct ff__job *job);
@@ -236,9 +231,8 @@ void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block);
 void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
                         const struct ff_mask *pages);
 
-/* Pages of the tier that are allocated above its capacity. */
-static inline uint64_t ff__memory_excess(const struct ff__engine *engine, uint32_t tier) {
-    return engine->whole->memory(engine, tier).excess;
+static inline struct ff__tier_memory ff__memory_of(const struct ff__engine *engine, uint32_t tier) {
+    return engine->whole->memory(engine, tier);
 }
 
 /* Somebody has taken memory: counts it, and sees whether it is short. */

@@ -137,7 +137,7 @@ static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block
         struct ff_mask there =
             ff_mask_and(pages, &ff__facts(&engine->space, block)->tier[peer].resident);
         if (!ff_mask_empty(&there)) {
-            ff__memory_leave(engine, block, peer, &there, NULL, job);
+            ff__memory_leave(engine, block, peer, &there, NULL, false, job);
             if (engine->peer_links)
                 job->out[job->out_count - 1].to.tier = tier;
             fetched = ff_mask_or(&fetched, &there);
@@ -270,7 +270,7 @@ static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
 static int send_guest_away(struct ff__engine *engine, const struct ff_fault_group *absent,
                            struct ff__job *job) {
     remember_late(engine, absent, &absent->faulted);
-    ff__memory_leave(engine, absent->block, absent->tier, NULL, NULL, job);
+    ff__memory_leave(engine, absent->block, absent->tier, NULL, NULL, false, job);
     return FF__JOB_RUN;
 }
 
@@ -352,7 +352,7 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
     if (facts->memory[tier] == 0)
         return FF__JOB_NONE;
     ff__engine_view(engine, now_ns);
-    ff__memory_leave(engine, block, tier, pages, dead, job);
+    ff__memory_leave(engine, block, tier, pages, dead, false, job);
     return FF__JOB_RUN;
 }
 

@@ -39,7 +39,11 @@ static uint32_t granule_of(const void *state, uint32_t tier, uint32_t block) {
 
 static uint32_t mates_of(const void *state, uint32_t tier, uint32_t block,
                          uint32_t mates[FF_CHUNK_LEAVES]) {
-    return ff__space_mates(&((const struct ff__engine *)state)->space, tier, block, mates);
+    const struct ff__space *space = &((const struct ff__engine *)state)->space;
+    mates[0] = block;
+    if (space->frames[tier].chunk_count == 0)
+        return 1;
+    return ff__frames_blocks(&space->frames[tier], ff__space_chunk(space, tier, block), mates);
 }
 
 static const struct ff_memory_hooks memory_hooks = {free_pages, granule_of, mates_of};
@@ -47,11 +51,14 @@ static const struct ff_memory_hooks memory_hooks = {free_pages, granule_of, mate
 /* ---- how much there is ---- */
 
 static int set_capacity(struct ff__engine *engine, uint32_t tier, uint64_t bytes) {
+    struct ff__space *space = &engine->space;
     uint64_t pages = bytes / FF_PAGE_SIZE / engine->whole->unit * engine->whole->unit;
-    if (pages > engine->space.most)
+    if (pages > space->most)
         return -EINVAL;
-    ff__space_set_capacity(&engine->space, tier, pages);
-    engine->view.capacity[tier] = pages;
+    space->stats.capacity -= space->capacity[tier] * FF_PAGE_SIZE;
+    space->stats.capacity += pages * FF_PAGE_SIZE;
+    space->capacity[tier] = engine->view.capacity[tier] = pages;
+    ff__frames_withhold(&space->frames[tier], (uint32_t)((space->most - pages) / FF_BLOCK_PAGES));
     return 0;
 }
 
@@ -79,6 +86,11 @@ int ff__memory_open(struct ff__engine *engine, const struct ff__engine_config *c
     return status;
 }
 
+static void set_with_peak(uint64_t *now, uint64_t *peak, uint64_t value) {
+    *now = value;
+    *peak = value > *peak ? value : *peak;
+}
+
 void ff__memory_count(struct ff__engine *engine) {
     struct ff__space *space = &engine->space;
     uint64_t bytes = 0, spare = 0, borrowed = 0;
@@ -89,15 +101,9 @@ void ff__memory_count(struct ff__engine *engine) {
         spare +=
             (uint64_t)space->frames[tier].spare_used * FF_BLOCK_SIZE + memory.excess * FF_PAGE_SIZE;
     }
-    space->stats.resident = bytes;
-    if (bytes > space->stats.resident_peak)
-        space->stats.resident_peak = bytes;
-    space->stats.borrowed = borrowed;
-    if (borrowed > space->stats.borrowed_peak)
-        space->stats.borrowed_peak = borrowed;
-    space->stats.overshoot = spare;
-    if (spare > space->stats.overshoot_peak)
-        space->stats.overshoot_peak = spare;
+    set_with_peak(&space->stats.resident, &space->stats.resident_peak, bytes);
+    set_with_peak(&space->stats.borrowed, &space->stats.borrowed_peak, borrowed);
+    set_with_peak(&space->stats.overshoot, &space->stats.overshoot_peak, spare);
 }
 
 /* ---- leaving ---- */
@@ -158,9 +164,9 @@ static void set_out(struct ff__engine *engine, const struct ff__move *out,
         ff__memory_release(engine, out->block, out->from.tier);
 }
 
-static bool leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                  const struct ff_mask *pages, const struct ff_mask *dead, bool is_victim,
-                  struct ff__job *job) {
+bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                      const struct ff_mask *pages, const struct ff_mask *dead, bool is_victim,
+                      struct ff__job *job) {
     struct ff_facts *facts = ff__facts(&engine->space, block);
     struct ff_mask *resident = &facts->tier[tier].resident;
     struct ff__move *out = find_or_add_out(job, block, tier);
@@ -168,14 +174,12 @@ static bool leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
         return false;
     struct ff_mask going = pages ? ff_mask_and(pages, resident) : *resident;
     going = ff_mask_minus(&going, &out->pages);
-    if (!ff__peers_place_more(engine, out, &going))
-        return false;
     out->from.frame = ff__facts_frame(facts, tier);
     out->guest = ff__is_guest(engine, block, tier);
+    if ((is_victim || out->lends) && !ff__peers_place(engine, out, &going))
+        return false;
     if (out->guest)
         ff__peers_leave(engine, block, tier, &going);
-    else if (is_victim && ff_mask_empty(&out->pages))
-        ff__peers_place(engine, out, &going);
     out->pages = ff_mask_or(&out->pages, &going);
     struct ff_mask staying = ff_mask_minus(resident, &out->pages);
     out->held = ff_mask_and(&out->pages, &facts->tier[FF_TIER_HOST].resident);
@@ -192,17 +196,6 @@ static bool leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
     ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_PAGES, block, tier, &going});
     set_out(engine, out, &going);
     return true;
-}
-
-bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                      const struct ff_mask *pages, const struct ff_mask *dead,
-                      struct ff__job *job) {
-    return leave(engine, block, tier, pages, dead, false, job);
-}
-
-bool ff__memory_evict(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                      const struct ff_mask *pages, struct ff__job *job) {
-    return leave(engine, block, tier, pages, NULL, true, job);
 }
 
 bool ff__memory_write_back(struct ff__engine *engine, uint32_t block, uint32_t tier,
@@ -330,7 +323,7 @@ static bool may_go(const struct ff__engine *engine, const struct ff_evict_reques
                    uint32_t block, struct ff__job *job) {
     uint32_t tier = request->tier;
     if (block >= engine->space.block_limit ||
-        (block == request->for_block && !engine->whole->overlaps))
+        (block == request->for_block && !ff__moving(engine, block)))
         return false;
     return ff__memory_find_out(job, block, tier) != NULL
                ? ff_view_holds(&engine->view, tier, block)

@@ -20,10 +20,6 @@ struct ff__move *ff__memory_find_out(struct ff__job *job, uint32_t block, uint32
 uint32_t ff__memory_granule(const struct ff__engine *engine, uint32_t block, uint32_t tier,
                             const struct ff__job *job);
 
-static inline struct ff__tier_memory ff__memory_of(const struct ff__engine *engine, uint32_t tier) {
-    return engine->whole->memory(engine, tier);
-}
-
 /* ---- memory_stay.c ---- */
 
 /* The block could not leave: it is let alone for a while. */
@@ -35,11 +31,9 @@ bool ff__memory_may_leave(const struct ff__engine *engine, uint32_t tier, uint32
 
 /* ---- peers.c ---- */
 
-/* Asks where a victim goes, of which these pages are `going`, and takes the memory for it; and for more of
- * it: false: there is none. */
-void ff__peers_place(struct ff__engine *engine, struct ff__move *out, const struct ff_mask *going);
-bool ff__peers_place_more(struct ff__engine *engine, struct ff__move *out,
-                          const struct ff_mask *going);
+/* Asks where a victim goes, of which these pages are `going`, and takes the memory for it. False: more of
+ * it than went there before finds no room. */
+bool ff__peers_place(struct ff__engine *engine, struct ff__move *out, const struct ff_mask *going);
 
 /* Pages of a guest are going. */
 void ff__peers_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,

@@ -74,7 +74,7 @@ static void leave_chunk(struct ff__engine *engine, uint32_t tier, uint32_t chunk
     }
     struct ff_mask pages = ff__frames_pages_in(frames, own, block, leaves,
                                                ff_view_resident(&engine->view, tier, block));
-    ff__memory_evict(engine, block, tier, &pages, job);
+    ff__memory_leave(engine, block, tier, &pages, NULL, true, job);
 }
 
 /* Sends everything in the chunk away. The driver, too, evicts whole chunks: all blocks that share one. */

@@ -35,7 +35,7 @@ static bool send_away(struct ff__engine *engine, uint32_t tier, const struct ff_
         pages = ff__frames_pages_in(frames, frame, block, leaves, &pages);
     }
     before = out ? emptied_by(engine, out) : 0;
-    if (ff_mask_empty(&pages) || !ff__memory_evict(engine, block, tier, &pages, job))
+    if (ff_mask_empty(&pages) || !ff__memory_leave(engine, block, tier, &pages, NULL, true, job))
         return true;
     out = ff__memory_find_out(job, block, tier);
     *freed += (uint32_t)__builtin_popcount(emptied_by(engine, out) & ~before) * FF_LEAF_PAGES;

@@ -138,31 +138,25 @@ static bool take_room(struct ff__engine *engine, uint32_t tier, uint32_t block, 
     return true;
 }
 
-void ff__peers_place(struct ff__engine *engine, struct ff__move *out, const struct ff_mask *going) {
-    uint32_t tiers[FF_TIERS_MAX], from = out->from.tier;
-    if (!engine->place->place)
-        return;
+bool ff__peers_place(struct ff__engine *engine, struct ff__move *out, const struct ff_mask *going) {
+    uint32_t tiers[FF_TIERS_MAX], from = out->from.tier, pages = ff_mask_count(going);
+    if (out->lends)
+        return take_room(engine, out->to.tier, out->block, ff_mask_count(&out->pages), pages,
+                         &out->to);
+    if (out->guest || !ff_mask_empty(&out->pages) || !engine->place->place)
+        return true;
     uint32_t count =
         engine->place->place(engine->place_state, &engine->view, out->block, from, tiers);
     if (count > 0 && tiers[0] != FF_TIER_HOST && !engine->guests)
         ff__engine_drop(engine, FF_DROP_UNSUPPORTED);
-    if (!engine->guests)
-        return;
-    for (uint32_t i = 0; i < count && i < FF_TIERS_MAX && tiers[i] != FF_TIER_HOST; i++) {
-        bool is_peer = tiers[i] < engine->space.tier_count && tiers[i] != from;
-        out->lends = is_peer && take_room(engine, tiers[i], out->block,
-                                          count_there(engine, tiers[i], out->block),
-                                          ff_mask_count(going), &out->to);
-        if (out->lends)
-            return;
+    for (uint32_t i = 0; engine->guests && i < count && i < FF_TIERS_MAX && !out->lends; i++) {
+        if (tiers[i] == FF_TIER_HOST)
+            break;
+        out->lends = tiers[i] < engine->space.tier_count && tiers[i] != from &&
+                     take_room(engine, tiers[i], out->block,
+                               count_there(engine, tiers[i], out->block), pages, &out->to);
     }
-}
-
-/* No more of the block than fits beside what goes there already. */
-bool ff__peers_place_more(struct ff__engine *engine, struct ff__move *out,
-                          const struct ff_mask *going) {
-    return !out->lends || take_room(engine, out->to.tier, out->block, ff_mask_count(&out->pages),
-                                    ff_mask_count(going), &out->to);
+    return true;
 }
 
 static bool is_void(const struct ff__engine *engine, uint32_t tier, const struct guest *guest) {

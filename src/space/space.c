@@ -84,13 +84,6 @@ void ff__space_fini(struct ff__space *space) {
     memset(space, 0, sizeof *space);
 }
 
-void ff__space_set_capacity(struct ff__space *space, uint32_t tier, uint64_t pages) {
-    space->stats.capacity -= space->capacity[tier] * FF_PAGE_SIZE;
-    space->stats.capacity += pages * FF_PAGE_SIZE;
-    space->capacity[tier] = pages;
-    ff__frames_withhold(&space->frames[tier], (uint32_t)((space->most - pages) / FF_BLOCK_PAGES));
-}
-
 /* ---- windows ---- */
 
 /* First fit: low addresses stay in use, so the lazy arrays stay small. */
@@ -214,21 +207,6 @@ struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block) 
     return present;
 }
 
-/* ---- chunks ---- */
-
-/* Whether the tier's memory is in chunks. */
-static bool has_chunks(const struct ff__space *space, uint32_t tier) {
-    return space->frames[tier].chunk_count > 0;
-}
-
-uint32_t ff__space_mates(const struct ff__space *space, uint32_t tier, uint32_t block,
-                         uint32_t mates[FF_CHUNK_LEAVES]) {
-    mates[0] = block;
-    if (!has_chunks(space, tier))
-        return 1;
-    return ff__frames_blocks(&space->frames[tier], ff__space_chunk(space, tier, block), mates);
-}
-
 /* ---- invariants ---- */
 
 static int check_moves(const struct ff__space *space, uint32_t block, struct ff_error *error) {
@@ -326,7 +304,7 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
             continue;
         }
         /* the leaves of a split block change hands while its job is under way */
-        if (!has_chunks(space, tier) || (ff__frame_is_split(frame) && facts->busy))
+        if (space->frames[tier].chunk_count == 0 || (ff__frame_is_split(frame) && facts->busy))
             continue;
         int status = ff__frame_is_split(frame)
                          ? check_split(space, tier, block, &leaves[tier], error)

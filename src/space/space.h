@@ -146,14 +146,6 @@ static inline struct ff_mask ff__block_pages(const struct ff__space *space, uint
 /* The pages of the block that are on any device: present, so that touching them is no fault. */
 struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block);
 
-/* Sets how many pages of a device's memory may be allocated. Chunks above that stay so until they are
- * empty. */
-void ff__space_set_capacity(struct ff__space *space, uint32_t tier, uint64_t pages);
-
-/* See ff_view_mates(). */
-uint32_t ff__space_mates(const struct ff__space *space, uint32_t tier, uint32_t block,
-                         uint32_t mates[FF_CHUNK_LEAVES]);
-
 /* The chunk in which the block, which holds memory on the tier, lies; see
  * ff__frames_chunk(). */
 static inline uint32_t ff__space_chunk(const struct ff__space *space, uint32_t tier,

@@ -699,7 +699,7 @@ static inline void step_capacity(struct world *world) {
     int status = ff__engine_set_memory(&world->engine, tier, pages * FF_PAGE_SIZE);
     if (status != (pages < FF_BLOCK_PAGES ? -EINVAL : 0))
         fake_blame(&world->fake, "the capacity cannot be set: %d", status);
-    seen[SEEN_ABOVE_CAPACITY] += ff__memory_excess(&world->engine, tier) > 0;
+    seen[SEEN_ABOVE_CAPACITY] += ff__memory_of(&world->engine, tier).excess > 0;
 }
 
 /* ---- living ---- */

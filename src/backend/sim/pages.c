@@ -32,7 +32,7 @@ static bool send_away(struct ff__engine *engine, uint32_t tier, const struct ff_
         ff_mask_empty(&victim->pages) ? *resident : ff_mask_and(&victim->pages, resident);
     if (ff_mask_empty(&pages))
         return true;
-    if (!ff__memory_evict(engine, victim->block, tier, &pages, job))
+    if (!ff__memory_leave(engine, victim->block, tier, &pages, NULL, true, job))
         return false;
     *freed += ff_mask_count(&pages);
     return true;

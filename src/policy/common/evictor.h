@@ -82,6 +82,5 @@ static inline bool ff__is_in_part(const struct ff__naming *naming, uint32_t bloc
 
 /* Names these resident pages of a block. */
 void ff__name(struct ff__naming *naming, uint32_t block, const struct ff_mask *pages);
-void ff__name_page(struct ff__naming *naming, uint32_t block, uint32_t page);
 
 #endif

@@ -114,10 +114,10 @@ static inline uint32_t ff__lot_draw(struct ff__lot *lot, const struct ff__lot_qu
 
 static inline void ff__lot_name(const struct ff__lot *lot, struct ff__naming *naming,
                                 uint32_t unit) {
-    if (lot->unit_pages > 1)
-        ff__name(naming, unit, ff_view_resident(naming->view, naming->request->tier, unit));
-    else
-        ff__name_page(naming, unit / FF_BLOCK_PAGES, unit % FF_BLOCK_PAGES);
+    uint32_t block = ff__lot_block_of(lot, unit);
+    struct ff_mask page = ff_mask_of_page(unit % FF_BLOCK_PAGES);
+    const struct ff_mask *all = ff_view_resident(naming->view, naming->request->tier, block);
+    ff__name(naming, block, lot->unit_pages > 1 ? all : &page);
 }
 
 /* Names what is drawn. Where single pages leave, as many units as make room; elsewhere the first is
