@@ -138,7 +138,13 @@ static inline struct ff__page_facts *ff__moving(const struct ff__engine *engine,
     return engine->whole->overlaps ? (void *)(facts + space->page_facts_at) : NULL;
 }
 
-/* ---- jobs.c ---- */
+/* ---- job_plan.c ---- */
+
+/* Of the late faults of the block for the tier. */
+static inline struct ff__late_pages *ff__late_pages(const struct ff__engine *engine, uint32_t block,
+                                                    uint32_t tier) {
+    return &engine->late_pages[(size_t)block * engine->space.tier_count + tier];
+}
 
 void ff__job_clear(struct ff__job *job);
 
