@@ -213,9 +213,9 @@ bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__jo
  * is still there. */
 void ff__memory_left(struct ff__engine *engine, const struct ff__move *out);
 
-/* These pages are on their way to a device; they are not any more. */
-void ff__memory_set_in(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
-void ff__memory_end_in(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
+/* These pages begin or end to leave a device, or to come to one. */
+void ff__memory_mark(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                     bool leave, bool begin);
 
 /* The job's way in has ended, with the pages that are now in it. */
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job);

@@ -84,7 +84,7 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
     job->in.whole = ff_mask_empty(&facts->tier[tier].resident);
     if (engine->uses_remote)
         facts->tier[tier].remote = ff_mask_minus(&facts->tier[tier].remote, pages);
-    ff__memory_set_in(engine, block, pages);
+    ff__memory_mark(engine, block, pages, false, true);
 }
 
 /* Takes out the pages that are inactive, under a policy that lets them go without a copy, and those that move already, which

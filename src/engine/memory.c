@@ -139,35 +139,21 @@ void ff__memory_release(struct ff__engine *engine, uint32_t block, uint32_t tier
     ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_RELEASED, block, tier, NULL});
 }
 
-/* Where jobs of a block overlap: one that holds nothing, and gets nothing, is released. */
-static void release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier) {
-    const struct ff_facts *facts = ff__facts(&engine->space, block);
-    if (facts->memory[tier] != 0 && ff_mask_empty(&facts->tier[tier].resident) &&
-        ff_mask_empty(&ff__moving(engine, block)->coming))
-        ff__memory_release(engine, block, tier);
-}
-
-/* These pages leave, or the whole block. */
-static void set_out(struct ff__engine *engine, const struct ff__move *out,
-                    const struct ff_mask *going) {
-    struct ff_facts *facts = ff__facts(&engine->space, out->block);
-    struct ff__page_facts *moving = ff__moving(engine, out->block);
-    struct ff_mask *resident = &facts->tier[out->from.tier].resident;
-    if (moving) {
-        *resident = ff_mask_minus(resident, going);
-        moving->leaving = ff_mask_or(&moving->leaving, going);
-        release_if_empty(engine, out->block, out->from.tier);
-        return;
-    }
-    facts->busy = 1;
-    if (out->whole)
-        ff__memory_release(engine, out->block, out->from.tier);
+void ff__memory_mark(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                     bool leave, bool begin) {
+    struct ff__page_facts *moving = ff__moving(engine, block);
+    struct ff_mask *marked = !moving ? NULL : leave ? &moving->leaving : &moving->coming;
+    if (marked)
+        *marked = begin ? ff_mask_or(marked, pages) : ff_mask_minus(marked, pages);
+    else
+        ff__facts(&engine->space, block)->busy = begin;
 }
 
 bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
                       const struct ff_mask *pages, const struct ff_mask *dead, bool is_victim,
                       struct ff__job *job) {
     struct ff_facts *facts = ff__facts(&engine->space, block);
+    const struct ff__page_facts *moving = ff__moving(engine, block);
     struct ff_mask *resident = &facts->tier[tier].resident;
     struct ff__move *out = find_or_add_out(job, block, tier);
     if (!out)
@@ -194,7 +180,11 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
     if (dead)
         out->dead = ff_mask_or(&out->dead, dead);
     ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_PAGES, block, tier, &going});
-    set_out(engine, out, &going);
+    ff__memory_mark(engine, block, &going, true, true);
+    if (moving)
+        *resident = ff_mask_minus(resident, &going);
+    if (out->whole && (!moving || ff_mask_empty(&moving->coming)))
+        ff__memory_release(engine, block, tier);
     return true;
 }
 
@@ -218,12 +208,8 @@ bool ff__memory_write_back(struct ff__engine *engine, uint32_t block, uint32_t t
 /* Pages that did not leave: the block has its memory as before, and is used as anything that comes. */
 static void stay(struct ff__engine *engine, const struct ff__move *out) {
     uint32_t block = out->block, tier = out->from.tier;
-    struct ff__page_facts *moving = ff__moving(engine, block);
     struct ff_mask *resident = &ff__facts(&engine->space, block)->tier[tier].resident;
-    if (moving) {
-        moving->leaving = ff_mask_minus(&moving->leaving, &out->left);
-        *resident = ff_mask_or(resident, &out->left);
-    }
+    *resident = ff_mask_or(resident, &out->left);
     ff__memory_hold(engine, block, tier, out->from.frame);
     ff__tell_arrival(
         engine, &(struct ff_arrival){
@@ -232,46 +218,29 @@ static void stay(struct ff__engine *engine, const struct ff__move *out) {
 }
 
 void ff__memory_left(struct ff__engine *engine, const struct ff__move *out) {
-    struct ff__page_facts *moving = ff__moving(engine, out->block);
+    struct ff_mask all = ff_mask_or(&out->pages, &out->left);
     if (ff_mask_empty(&out->left))
         ff__memory_forget_refusal(engine, out->block);
     else
         stay(engine, out);
     allocator_at(engine, out->from.frame)->left(engine, out);
-    if (moving)
-        moving->leaving = ff_mask_minus(&moving->leaving, &out->pages);
-    else
-        ff__facts(&engine->space, out->block)->busy = 0;
+    ff__memory_mark(engine, out->block, &all, true, false);
 }
 
-/* ---- arriving ---- */
-
-void ff__memory_set_in(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages) {
-    struct ff__page_facts *moving = ff__moving(engine, block);
-    if (moving)
-        moving->coming = ff_mask_or(&moving->coming, pages);
-    else
-        ff__facts(&engine->space, block)->busy = 1;
-}
-
-void ff__memory_end_in(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages) {
-    struct ff__page_facts *moving = ff__moving(engine, block);
-    if (moving)
-        moving->coming = ff_mask_minus(&moving->coming, pages);
-    else
-        ff__facts(&engine->space, block)->busy = 0;
-}
-
+/* Where jobs of a block overlap, one that holds nothing, and gets nothing any more, is released. */
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job) {
     const struct ff__move *in = &job->in;
+    const struct ff__page_facts *moving = ff__moving(engine, in->block);
     struct ff_mask all = ff_mask_or(&in->pages, &in->left);
-    ff__memory_end_in(engine, in->block, &all);
+    ff__memory_mark(engine, in->block, &all, false, false);
     allocator_at(engine, in->to.frame)->arrived(engine, job);
-    for (uint32_t tier = 1; tier < engine->space.tier_count && ff__moving(engine, in->block);
-         tier++)
-        if (tier != in->to.tier ||
-            ff_mask_empty(&in->pages)) /* all has come in parts, or nothing */
-            release_if_empty(engine, in->block, tier);
+    for (uint32_t tier = 1; tier < engine->space.tier_count && moving; tier++) {
+        bool may_get = tier == in->to.tier && !ff_mask_empty(&in->pages);
+        if (!may_get && ff_mask_empty(&moving->coming) &&
+            ff_view_holds(&engine->view, tier, in->block) &&
+            ff_mask_empty(ff_view_resident(&engine->view, tier, in->block)))
+            ff__memory_release(engine, in->block, tier);
+    }
 }
 
 /* ---- how much is free ---- */
@@ -285,11 +254,6 @@ bool ff__engine_is_pressed(const struct ff__engine *engine, uint32_t tier) {
     return engine->pressed[tier];
 }
 
-/* Whether more is allocated than is meant to be. */
-static bool is_over(const struct ff__engine *engine, uint32_t tier) {
-    return engine->space.frames[tier].spare_used > 0 || ff__memory_of(engine, tier).excess > 0;
-}
-
 /* How many pages the reserve lacks, or the device has too many, that are not on their way out already. */
 static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
     struct ff__tier_memory memory = ff__memory_of(engine, tier);
@@ -298,15 +262,10 @@ static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
     return there < wanted ? wanted - there : 0;
 }
 
-/* Whether everything that the device uses finds room there at the same time. */
-static bool all_fits(const struct ff__space *space, uint32_t tier) {
-    return space->used[tier] <= space->capacity[tier];
-}
-
 void ff__engine_press(struct ff__engine *engine) {
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
-        if (is_over(engine, tier))
-            engine->pressed[tier] = true;
+        engine->pressed[tier] |=
+            engine->space.frames[tier].spare_used > 0 || ff__memory_of(engine, tier).excess > 0;
 }
 
 void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
@@ -394,8 +353,8 @@ bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__jo
     if (ff__chunks_empty_spare(engine, tier, job))
         return true;
     bool is_above = ff__memory_of(engine, tier).excess > 0;
-    bool needs_no_more = all_fits(&engine->space, tier) && !is_above;
-    uint64_t missing = needs_no_more ? 0 : missing_of(engine, tier);
+    bool all_fits = engine->space.used[tier] <= engine->space.capacity[tier];
+    uint64_t missing = all_fits && !is_above ? 0 : missing_of(engine, tier);
     if (missing == 0) /* what fits as a whole needs no room for more */
         return false;
     /* chunks above the capacity are to be empty as a whole */

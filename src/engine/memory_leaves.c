@@ -47,28 +47,20 @@ static uint64_t evict(struct ff__engine *engine, const struct ff_evict_request *
     return ff__memory_evict_named(engine, request, send_away, job);
 }
 
-/* The first block, by address in the device's memory, that can make room; FF_NONE: none can. */
-static uint32_t any_block(const struct ff__engine *engine, uint32_t tier, uint32_t for_block,
-                          bool held_too) {
-    uint32_t owners[FF_CHUNK_LEAVES];
-    for (uint32_t chunk = 0; chunk < ff__frames_end(&engine->space.frames[tier]); chunk++) {
-        uint32_t count = ff__frames_blocks(&engine->space.frames[tier], chunk, owners);
-        for (uint32_t i = 0; i < count; i++)
-            if (owners[i] != for_block && ff__memory_is_victim(engine, tier, owners[i], held_too))
-                return owners[i];
-    }
-    return FF_NONE;
-}
-
-/* If the policy names no victim that can leave, and a fault waits. */
+/* If the policy names no victim that can leave, and a fault waits: the first block, by address in the
+ * device's memory, that can make room. */
 static uint64_t evict_any(struct ff__engine *engine, const struct ff_evict_request *request,
                           struct ff__job *job) {
+    const struct ff__frames *frames = &engine->space.frames[request->tier];
+    uint32_t owners[FF_CHUNK_LEAVES], tier = request->tier, end = ff__frames_end(frames);
     uint64_t freed = 0;
-    uint32_t block = any_block(engine, request->tier, request->for_block, false);
-    if (block == FF_NONE)
-        block = any_block(engine, request->tier, request->for_block, true);
-    if (block != FF_NONE)
-        send_away(engine, request->tier, &(struct ff_victim){.block = block}, job, &freed);
+    for (uint32_t i = 0; i < 2 * end && freed == 0; i++) {
+        uint32_t count = ff__frames_blocks(frames, i % end, owners);
+        for (uint32_t k = 0; k < count && freed == 0; k++)
+            if (owners[k] != request->for_block &&
+                ff__memory_is_victim(engine, tier, owners[k], i >= end))
+                send_away(engine, tier, &(struct ff_victim){.block = owners[k]}, job, &freed);
+    }
     return freed;
 }
 

@@ -229,13 +229,13 @@ bool ff__peers_lend(struct ff__engine *engine, uint32_t block, uint32_t tier,
     in->from = (struct ff__place){FF_TIER_HOST, FF_NONE};
     in->pages = in->held = *pages;
     in->whole = !ff_view_holds(&engine->view, tier, block);
-    ff__memory_set_in(engine, block, pages);
+    ff__memory_mark(engine, block, pages, false, true);
     return true;
 }
 
 void ff__peers_arrived(struct ff__engine *engine, const struct ff__move *in) {
     struct ff_mask all = ff_mask_or(&in->pages, &in->left);
-    ff__memory_end_in(engine, in->block, &all);
+    ff__memory_mark(engine, in->block, &all, false, false);
     engine->space.stats.pages_in += ff_mask_count(&in->pages);
     settle(engine, in->block, &in->to, &in->pages, ff_mask_count(&all));
 }
