@@ -153,7 +153,7 @@ struct ff_leave {
 
 /* The units in which a block's memory is allocated, for as long as it holds any on the tier, are
  * called its granule, in pages: 0 (an answer: the device's own), 1, FF_LEAF_PAGES or
- * FF_BLOCK_PAGES. A device of pages has only its own. */
+ * FF_BLOCK_PAGES. Where the view's unit is 1, there is only that one. */
 
 /* The answer to a fault. The engine clears it before the call. */
 struct ff_fault_advice {
@@ -256,13 +256,12 @@ struct ff_evict_request {
     uint32_t tier;
     uint32_t for_block; /* that will get the memory; FF_NONE for FF_EVICT_AHEAD */
     uint64_t pages;   /* how many are wanted; if the granule is FF_BLOCK_PAGES, the block's size */
-    uint32_t granule; /* pages in which the memory is wanted; by chunk at least FF_LEAF_PAGES */
+    uint32_t granule; /* pages in which the memory is wanted: the view's unit, or FF_BLOCK_PAGES */
 };
 
 /* A block that may leave. Of the pages that it names (none: the whole block) there leave:
- *   - where memory is allocated by the page: these pages;
- *   - by chunk, if 64 KiB are wanted, of a block in 64 KiB (ff_view_granule): the leaves of these
- *     pages;
+ *   - where the view's unit is 1: these pages;
+ *   - if 64 KiB are wanted, of a block in 64 KiB (ff_view_granule): the leaves of these pages;
  *   - likewise, of a block in 4 KiB: all that lies in the same 64 KiB of memory, and came at about
  *     the same time;
  *   - else: the whole block. */

@@ -128,14 +128,10 @@ struct ff_view {
     const struct ff_range *ranges;
     const unsigned char *facts; /* see ff_view_facts() */
     size_t facts_size;
-    size_t coming_at; /* by page: where in a record the mask of ff_view_coming() is */
-    /* Pages in which the devices allocate memory, unless advice says otherwise: 1, FF_LEAF_PAGES or
-     * FF_BLOCK_PAGES. */
-    uint32_t granule;
-    /* All memory is allocated by the page: an eviction may free a part of a block, and several
-     * moves of one block may be under way. Otherwise memory is allocated by chunk, and moves of a
-     * block are one at a time. */
-    bool by_page;
+    size_t coming_at; /* where in a record the mask of ff_view_coming() is; 0: there is none */
+    /* Pages that an eviction frees at least: 512 where a device gives its memory to blocks as a whole,
+     * 16 where it gives them 64 KiB at a time, 1 where single pages leave. */
+    uint32_t unit;
     struct ff_memory memory; /* see ff_view_free_pages(), ff_view_granule(), ff_view_mates() */
     uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
     uint64_t allocated;              /* pages of all ranges, wherever they are */
@@ -169,11 +165,12 @@ static inline const struct ff_facts *ff_view_facts(const struct ff_view *view, u
     return (const struct ff_facts *)(const void *)(view->facts + block * view->facts_size);
 }
 
-/* By page: the block's pages that are on their way to a device. Otherwise none. */
+/* The block's pages that are on their way to a device while others leave or follow. None where the
+ * moves of a block are one at a time. */
 static inline struct ff_mask ff_view_coming(const struct ff_view *view, uint32_t block) {
     const unsigned char *facts = view->facts + block * view->facts_size;
-    return view->by_page ? *(const struct ff_mask *)(const void *)(facts + view->coming_at)
-                         : __extension__(struct ff_mask){{0}};
+    return view->coming_at ? *(const struct ff_mask *)(const void *)(facts + view->coming_at)
+                           : __extension__(struct ff_mask){{0}};
 }
 
 static inline const struct ff_mask *ff_view_resident(const struct ff_view *view, uint32_t tier,
@@ -199,7 +196,7 @@ static inline uint32_t ff_view_granule(const struct ff_view *view, uint32_t tier
     return view->memory.hooks->granule(view->memory.state, tier, block);
 }
 
-/* By chunk: the blocks that lose memory when `block`, which holds memory on the tier, leaves for
+/* The blocks that lose memory when `block`, which holds memory on the tier, leaves for
  * one that takes a whole chunk: all that have leaves in its chunk. Returns how many there are; a
  * block in 2 MiB of more than 31 leaves is alone. */
 static inline uint32_t ff_view_mates(const struct ff_view *view, uint32_t tier, uint32_t block,
@@ -212,20 +209,18 @@ static inline bool ff_view_holds(const struct ff_view *view, uint32_t tier, uint
     return ff_view_facts(view, block)->memory[tier] != 0;
 }
 
-/* Whether the engine would accept `block`, or by page what is resident of it, as a victim on `tier`
- * now. */
+/* Whether the engine would accept `block`, or what is resident of it, as a victim on `tier` now. */
 static inline bool ff_view_evictable(const struct ff_view *view, uint32_t tier, uint32_t block) {
     const struct ff_facts *facts = ff_view_facts(view, block);
     return facts->memory[tier] != 0 && !facts->busy &&
-           (!view->by_page || !ff_mask_empty(&facts->tier[tier].resident));
+           (view->unit > 1 || !ff_mask_empty(&facts->tier[tier].resident));
 }
 
-/* Whether it would accept a page of it, or by chunk all of it. */
-static inline bool ff_view_page_evictable(const struct ff_view *view, uint32_t tier,
-                                          struct ff_page page) {
-    const struct ff_facts *facts = ff_view_facts(view, page.block);
-    return facts->memory[tier] != 0 && !facts->busy &&
-           (!view->by_page || ff_mask_test(&facts->tier[tier].resident, page.page));
+/* Whether the page has memory on the tier; in larger units, its block. */
+static inline bool ff_view_holds_page(const struct ff_view *view, uint32_t tier,
+                                      struct ff_page page) {
+    return view->unit > 1 ? ff_view_holds(view, tier, page.block)
+                          : ff_mask_test(ff_view_resident(view, tier, page.block), page.page);
 }
 
 /* All pages of the block. */

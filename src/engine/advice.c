@@ -53,7 +53,7 @@ static enum ff_drop bring(struct ff__engine *engine, const struct ff_advice *adv
 static enum ff_drop evict(struct ff__engine *engine, const struct ff_advice *advice,
                           struct ff__job *job) {
     const struct ff_mask *there = ff_view_resident(&engine->view, advice->tier, advice->block);
-    uint32_t granule = ff__space_granule(&engine->space, advice->tier, advice->block);
+    uint32_t granule = ff_view_granule(&engine->view, advice->tier, advice->block);
     struct ff_mask pages = ff_mask_empty(&advice->pages) ? *there : advice->pages;
     if (granule == FF_LEAF_PAGES)
         pages = ff__leaf_pages(ff__leaves_of(&pages), FF_BLOCK_PAGES);
@@ -61,7 +61,7 @@ static enum ff_drop evict(struct ff__engine *engine, const struct ff_advice *adv
         return FF_DROP_PRESENT;
     if (granule == FF_BLOCK_PAGES && !ff_mask_within(there, &pages))
         return FF_DROP_UNSUPPORTED; /* a part would free no memory */
-    ff__memory_evict(engine, advice->block, advice->tier, &pages, job);
+    ff__memory_leave(engine, advice->block, advice->tier, &pages, NULL, true, job);
     return FF_DROPS;
 }
 

@@ -1,4 +1,4 @@
-#include "engine/internal.h"
+#include "engine/memory.h"
 
 #include "base/error.h"
 #include "base/lazy.h"
@@ -10,19 +10,6 @@
 
 /* ---- making and unmaking ---- */
 
-/* Not all devices have as much memory as the largest. */
-static int set_capacities(struct ff__engine *engine, const struct ff__engine_config *config) {
-    int status = 0;
-    for (uint32_t tier = 1; tier < engine->space.tier_count && !status; tier++) {
-        engine->lending[tier].guests_only = config->guests_only >> tier & 1;
-        if (engine->lending[tier].guests_only)
-            status = ff__space_set_capacity(&engine->space, tier, 0);
-        else if (config->capacity[tier] > 0 && config->capacity[tier] < config->memory)
-            status = ff__space_set_capacity(&engine->space, tier, config->capacity[tier]);
-    }
-    return status;
-}
-
 static void set_view(struct ff__engine *engine) {
     struct ff__space *space = &engine->space;
     engine->view = (struct ff_view){
@@ -32,10 +19,9 @@ static void set_view(struct ff__engine *engine) {
         .ranges = space->ranges,
         .facts = space->facts,
         .facts_size = space->facts_size,
-        .coming_at = space->page_facts_at + offsetof(struct ff__page_facts, coming),
-        .granule = space->granule,
-        .by_page = space->by_page,
-        .memory = {&ff__space_memory, space},
+        .coming_at = engine->whole->overlaps
+                         ? space->page_facts_at + offsetof(struct ff__page_facts, coming)
+                         : 0,
         .lending = engine->lending,
     };
     for (uint32_t tier = 0; tier < space->tier_count; tier++)
@@ -59,7 +45,6 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     }
     config->spare = backend->tier[1].spare;
     config->granule = backend->tier[1].granule;
-    config->in_chunks = true;
     config->whole_leaves = backend->whole_leaves;
     config->copies_on_processors = backend->copies_on_processors;
     config->separate = backend->separate;
@@ -83,15 +68,23 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     int status = ff__policies_check(config, error);
     if (status)
         return status;
-    uint32_t granule = config->granule ? config->granule : FF_BLOCK_PAGES;
-    bool in_pages = granule == 1 && config->in_chunks;
+    engine->whole = config->allocator ? config->allocator : &ff__chunk_allocator;
+    engine->split = config->allocator ? config->allocator : &ff__leaf_allocator;
+    engine->watched = config->shows & FF_SEES_ACCESSES;
+    engine->allocator_state = config->allocator_state;
+    uint64_t units = config->memory / FF_PAGE_SIZE / engine->whole->unit;
     status = ff__space_init(&engine->space, config->base, config->address_space, config->devices,
-                            config->memory, in_pages ? FF_LEAF_PAGES : granule,
-                            config->shows & FF_SEES_ACCESSES, config->spare);
-    if (status)
+                            units * engine->whole->unit, config->allocator ? 0 : units,
+                            config->spare, engine->watched || engine->whole->overlaps);
+    if (!status) {
+        set_view(engine);
+        status = ff__memory_open(engine, config);
+    }
+    if (status) {
+        ff__space_fini(&engine->space);
         return ff__fail(error, status, "cannot set up %u devices of %llu bytes: %s",
                         config->devices, (unsigned long long)config->memory, strerror(-status));
-    engine->space.granule = granule;
+    }
     if (config->whole_leaves > 0)
         engine->space.whole_leaves = config->whole_leaves;
     engine->system = config->system;
@@ -106,19 +99,15 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->writes_back = config->writes_back;
     engine->copies_clean = config->copies_clean;
     engine->maps_remotely = config->maps_remotely;
-    engine->watched = config->shows & FF_SEES_ACCESSES;
     engine->check = config->check;
     engine->virtual_time = config->virtual_time;
     engine->late_head = FF_NONE;
-    status = set_capacities(engine, config);
-    set_view(engine);
     engine->view.copies_on_processors = config->copies_on_processors;
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
     engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);
-    if (!status)
-        status = ff__launch_ids_init(&engine->launches,
-                                     config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
+    status = ff__launch_ids_init(&engine->launches,
+                                 config->launch_limit ? config->launch_limit : FF_LAUNCH_SLOTS);
     if (!status)
         status = ff__totals_init(engine, config);
     if (!status)
@@ -299,15 +288,14 @@ static uint64_t forget_pages(struct ff__engine *engine, uint32_t block, uint32_t
     return ff_mask_count(resident);
 }
 
-void ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier) {
-    struct ff__space *space = &engine->space;
+uint64_t ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier) {
+    const struct ff__space *space = &engine->space;
     uint64_t pages = 0;
     ff__engine_view(engine, now_ns);
-    for (uint32_t range = 0; range < space->range_limit && space->by_page; range++)
+    for (uint32_t range = 0; range < space->range_limit; range++)
         for (uint32_t i = 0; i < space->ranges[range].block_count; i++)
             pages += forget_pages(engine, space->ranges[range].first_block + i, tier);
-    space->free_pages[tier] += pages - space->forgotten[tier];
-    space->forgotten[tier] = pages;
+    return pages;
 }
 
 void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
@@ -456,5 +444,13 @@ void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_faul
 }
 
 int ff__engine_check(const struct ff__engine *engine, struct ff_error *error) {
-    return ff__space_check(&engine->space, error);
+    uint64_t resident[FF_TIERS_MAX];
+    int status = ff__space_check(&engine->space, resident, error);
+    for (uint32_t tier = 1; tier < engine->space.tier_count && !status; tier++) {
+        uint64_t held = engine->whole->memory(engine, tier).held;
+        if (resident[tier] > held)
+            status = ff__fail(error, -EUCLEAN, "tier %u: %llu pages resident, %llu allocated", tier,
+                              (unsigned long long)resident[tier], (unsigned long long)held);
+    }
+    return status;
 }

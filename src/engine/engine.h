@@ -14,6 +14,8 @@
 #include "policy/registry.h"
 #include "space/space.h"
 
+struct ff__allocator;
+
 enum ff__job_status {
     FF__JOB_RUN,   /* carry it out, then finish it */
     FF__JOB_NONE,  /* nothing to move: the pages are there, or used from where they are; replay the
@@ -32,7 +34,7 @@ struct ff__job {
     bool has_in;
     /* `in` got a whole chunk from evicted blocks and may have to give back a part */
     bool took_chunk;
-    uint64_t owed;       /* by page: pages of `in` whose memory the outs free */
+    uint64_t owed;       /* the allocator's: pages of `in` whose memory the outs free */
     uint64_t preevicted; /* pages that the outs free for the reserve */
     uint32_t granule;    /* in which `in` would have memory allocated; 0: the device's own */
     uint32_t out_count;
@@ -56,11 +58,10 @@ struct ff__engine_config {
     uint64_t capacity[FF_TIERS_MAX]; /* bytes that it has, 0: all */
     uint32_t
         guests_only; /* bit t: tier t is a neighbour's, with no memory yet: nothing but guests lies there */
-    /* Pages in which memory is allocated; 0: FF_BLOCK_PAGES. 1: by page, and jobs of one block may overlap, unless
-     * it is all chunks, of which blocks get leaves for single pages */
-    uint32_t granule;
-    bool in_chunks;
-    uint32_t whole_leaves;     /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
+    const struct ff__allocator *allocator; /* NULL: the engine's own, by chunk and by leaf */
+    void *allocator_state;
+    uint32_t granule;      /* of the memory of blocks, unless advice says otherwise; 0: its unit */
+    uint32_t whole_leaves; /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
     bool copies_on_processors; /* as in struct ff_view */
     bool separate;             /* a device does not reach what another one has */
     bool peer_links;           /* pages go straight from a device to another one */
@@ -190,8 +191,8 @@ bool ff__engine_is_pressed(const struct ff__engine *engine, uint32_t tier);
 int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                         struct ff__job *job);
 
-/* By page: makes these pages of a job's way in true, ahead of the others; they are no part of the job
- * any more. */
+/* Makes these pages of a job's way in true, ahead of the others; they are no part of the job any
+ * more. */
 void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job,
                        const struct ff_mask *pages);
 
@@ -210,8 +211,9 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
 /* Whether nothing of the block moves. */
 bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block);
 
-/* Changes a device's capacity while it is in use, as ff__space_set_capacity(). What is allocated above it is
- * pre-evicted. -EINVAL also: not even one block, or by page one page, but for a neighbour's memory. */
+/* Changes how much of a device's memory may be allocated, in whole units of its allocator, while it is
+ * in use. What is allocated above it is pre-evicted. -EINVAL: more than it was made with, or, but for a
+ * neighbour's memory, not even one unit. */
 int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
 
 /* Looks again, sometime later, whether what uses spare memory, or memory above the capacity, can leave. */
@@ -263,9 +265,8 @@ void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct 
 /* Forgets all about pages that are on no device: they are freed, and may be allocated again. */
 void ff__engine_free_pages(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
 
-/* By page: memory of the tier is free again although the pages in it stay, until something takes them
- * off; no eviction policy knows of them. What UVMSmart does in cudaDeviceSynchronize. */
-void ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier);
+/* Policies forget what blocks have on the tier, although it stays. Returns how many pages that are. */
+uint64_t ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier);
 
 /* Notes which pages hold nothing that the application will ask for again, unless it says otherwise or
  * faults on them. They stay where they are; what leaves need not be copied, and is not prefetched. */

@@ -3,8 +3,8 @@
 #define FF_ENGINE_INTERNAL_H
 
 #include "base/queue.h"
+#include "engine/allocator.h"
 #include "engine/background.h"
-#include "engine/engine.h"
 #include "engine/launch_ids.h"
 #include "engine/running.h"
 
@@ -51,6 +51,10 @@ struct ff__engine {
     uint64_t grace_ns;                 /* how long a block that lasts is protected */
     uint32_t graces;                   /* blocks that have got protection */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
+    /* Of blocks that are whole, and of those that are split; one that a backend brings has all */
+    const struct ff__allocator *whole, *split;
+    void *allocator_state;
+    uint32_t granule; /* of the memory of blocks, unless advice says otherwise */
     uint32_t reserve;
     bool separate, peer_links, guests_apart, writes_back, copies_clean, maps_remotely;
     uint16_t
@@ -126,18 +130,21 @@ void ff__learning_forget_range(struct ff__engine *engine, uint32_t range);
 
 /* ---- engine.c, continued ---- */
 
-static inline uint32_t ff__engine_leaves(const struct ff__engine *engine, uint32_t block) {
-    return ff__space_leaves(&engine->space, block);
+/* Where jobs of a block overlap: which of its pages are on their way. NULL elsewhere: the block is
+ * busy. */
+static inline struct ff__page_facts *ff__moving(const struct ff__engine *engine, uint32_t block) {
+    const struct ff__space *space = &engine->space;
+    unsigned char *facts = space->facts + block * space->facts_size;
+    return engine->whole->overlaps ? (void *)(facts + space->page_facts_at) : NULL;
 }
 
-/* Whether a block can be allocated in units of so many pages; 0: the device's own. */
-static inline bool ff__engine_has_granule(const struct ff__engine *engine, uint32_t granule) {
-    return granule == 0 || granule == engine->space.granule ||
-           (!engine->space.by_page &&
-            (granule == 1 || granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES));
-}
+/* ---- job_plan.c ---- */
 
-/* ---- jobs.c ---- */
+/* Of the late faults of the block for the tier. */
+static inline struct ff__late_pages *ff__late_pages(const struct ff__engine *engine, uint32_t block,
+                                                    uint32_t tier) {
+    return &engine->late_pages[(size_t)block * engine->space.tier_count + tier];
+}
 
 void ff__job_clear(struct ff__job *job);
 
@@ -182,22 +189,19 @@ void ff__peers_copying(struct ff__engine *engine, const struct ff__move *out, bo
 
 /* ---- memory*.c: which block holds what memory, and which has to leave ---- */
 
-/* Adds the way out of these pages, or of the whole block, to the job. Where memory is allocated by
- * the block and some pages stay, the block keeps it. `dead` may be NULL. False: the job is full. */
-bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                      const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);
+/* Before all else. -EINVAL: it cannot be given out in that granule. */
+int ff__memory_open(struct ff__engine *engine, const struct ff__engine_config *config);
 
-/* The same for a victim, which goes where the place policy says. */
-bool ff__memory_evict(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                      const struct ff_mask *pages, struct ff__job *job);
+/* Whether a block's memory can be in this granule; 0: the device's own. */
+bool ff__engine_has_granule(const struct ff__engine *engine, uint32_t granule);
 
 /* Adds a copy of these pages to the host to the job; they stay. False: the job is full. */
 bool ff__memory_write_back(struct ff__engine *engine, uint32_t block, uint32_t tier,
                            const struct ff_mask *pages, struct ff__job *job);
 
 /* Sees to it that there is memory for pages of a block, by eviction if need be; in the job's granule, if the
- * block holds none yet. By page and by leaf, takes pages out of *wanted that find no room, those that `must`
- * come last. False: there is no room at all. */
+ * block holds none yet. Takes pages out of *wanted that find no room, those that `must` come last.
+ * False: there is no room at all. */
 bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                      enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                      struct ff__job *job);
@@ -208,6 +212,10 @@ bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__jo
 /* What was held for a way out, and is not for the way in of the same job, is free again. What is left of the move
  * is still there. */
 void ff__memory_left(struct ff__engine *engine, const struct ff__move *out);
+
+/* These pages begin or end to leave a device, or to come to one. */
+void ff__memory_mark(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                     bool leave, bool begin);
 
 /* The job's way in has ended, with the pages that are now in it. */
 void ff__memory_arrived(struct ff__engine *engine, const struct ff__job *job);
@@ -222,11 +230,6 @@ uint64_t ff__memory_retry(const struct ff__engine *engine);
 bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                           const struct ff_mask *pages);
 
-/* Whether the block stays if anything else can leave. */
-static inline bool ff__memory_is_held(const struct ff__engine *engine, uint32_t block) {
-    return ff__facts(&engine->space, block)->pinned;
-}
-
 /* The block can leave, for all that is known. */
 void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block);
 
@@ -234,8 +237,9 @@ void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block);
 void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
                         const struct ff_mask *pages);
 
-/* By page: a block that holds nothing, and gets nothing, is released. */
-void ff__memory_release_if_empty(struct ff__engine *engine, uint32_t block, uint32_t tier);
+static inline struct ff__tier_memory ff__memory_of(const struct ff__engine *engine, uint32_t tier) {
+    return engine->whole->memory(engine, tier);
+}
 
 /* Somebody has taken memory: counts it, and sees whether it is short. */
 void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier);

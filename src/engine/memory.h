@@ -1,6 +1,6 @@
-/* What the files of device memory share: which block holds what (memory.c), which stay (memory_stay.c), and the ways of
- * allocation: by chunk (memory_chunks.c), there also by leaf (memory_leaves.c), and by page
- * (memory_pages.c). */
+/* What the files of device memory share: which block holds what (memory.c), which stay
+ * (memory_stay.c), and the two allocators of the engine: by the chunk (memory_chunks.c), and of blocks
+ * that are split by the leaf (memory_leaves.c). */
 #ifndef FF_ENGINE_MEMORY_H
 #define FF_ENGINE_MEMORY_H
 
@@ -10,14 +10,15 @@
 
 /* ---- memory.c ---- */
 
-/* The block now holds memory on the tier, from this frame on. */
-void ff__memory_hold(struct ff__engine *engine, uint32_t block, uint32_t tier, uint32_t frame);
-
 /* The block holds nothing on the tier any more. */
 void ff__memory_release(struct ff__engine *engine, uint32_t block, uint32_t tier);
 
 /* The way out of the block in the job; NULL: it has none. */
 struct ff__move *ff__memory_find_out(struct ff__job *job, uint32_t block, uint32_t tier);
+
+/* The granule of the block's memory on the tier; if it holds none, the one that the job gives it. */
+uint32_t ff__memory_granule(const struct ff__engine *engine, uint32_t block, uint32_t tier,
+                            const struct ff__job *job);
 
 /* ---- memory_stay.c ---- */
 
@@ -28,16 +29,11 @@ bool ff__memory_is_refused(const struct ff__engine *engine, uint32_t block);
 /* Whether the block, which exists, can leave the tier now, by all that is known. */
 bool ff__memory_may_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block);
 
-/* The same of a block that a policy has named. */
-bool ff__memory_is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block);
-
 /* ---- peers.c ---- */
 
-/* Asks where a victim goes, of which these pages are `going`, and takes the memory for it; and for more of
- * it: false: there is none. */
-void ff__peers_place(struct ff__engine *engine, struct ff__move *out, const struct ff_mask *going);
-bool ff__peers_place_more(struct ff__engine *engine, struct ff__move *out,
-                          const struct ff_mask *going);
+/* Asks where a victim goes, of which these pages are `going`, and takes the memory for it. False: more of
+ * it than went there before finds no room. */
+bool ff__peers_place(struct ff__engine *engine, struct ff__move *out, const struct ff_mask *going);
 
 /* Pages of a guest are going. */
 void ff__peers_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
@@ -50,51 +46,10 @@ void ff__peers_adopt(struct ff__engine *engine, uint32_t block, uint32_t tier);
  * one. FF_NONE: there is none. */
 uint32_t ff__peers_guest(struct ff__engine *engine, const struct ff_evict_request *request);
 
-/* ---- the ways of allocation: each has its own of these ---- */
+/* ---- the allocators ---- */
 
-/* See ff__memory_take(). */
-bool ff__chunks_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                     enum ff_evict_cause cause, struct ff__job *job);
-bool ff__leaves_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
-                     struct ff__job *job);
-bool ff__pieces_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
-                     struct ff__job *job); /* of split blocks in single pages */
-bool ff__pages_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                    enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
-                    struct ff__job *job);
-
-/* Keeps `room` of the pages, the low ones of those that must come first. */
-void ff__memory_keep_first(struct ff_mask *wanted, const struct ff_mask *must, uint64_t room);
-
-/* Evicts for the request; returns how many pages of memory will be free then. By chunk, at most one. */
-uint64_t ff__chunks_evict(struct ff__engine *engine, const struct ff_evict_request *request,
-                          struct ff__job *job);
-uint64_t ff__leaves_evict(struct ff__engine *engine, const struct ff_evict_request *request,
-                          struct ff__job *job);
-uint64_t ff__pages_evict(struct ff__engine *engine, const struct ff_evict_request *request,
-                         struct ff__job *job);
-
-/* See ff__memory_leave(): `out` is filled in, and of its pages these are `going` now. */
-void ff__chunks_leave(struct ff__engine *engine, const struct ff__move *out);
-void ff__pages_leave(struct ff__engine *engine, const struct ff__move *out,
-                     const struct ff_mask *going);
-
-/* See ff__memory_left(): first for the pages that stayed, if there are any, then for the rest. */
-void ff__chunks_stay(struct ff__engine *engine, const struct ff__move *out);
-void ff__pages_stay(struct ff__engine *engine, const struct ff__move *out);
-void ff__chunks_left(struct ff__engine *engine, const struct ff__move *out, bool all_left);
-void ff__pages_left(struct ff__engine *engine, const struct ff__move *out);
-
-/* See ff__memory_arrived(). */
-void ff__chunks_arrived(struct ff__engine *engine, const struct ff__job *job);
-void ff__pages_arrived(struct ff__engine *engine, const struct ff__job *job);
-
-/* A job of a split block ends, which lies or lay at `at`; `resident`: what is there now. The leaves that lie under these pages are the
- * block's, also if the job has passed them on, and no others. */
-void ff__leaves_settle(struct ff__engine *engine, uint32_t block, struct ff__place at,
-                       const struct ff_mask *resident);
+/* Blocks that are whole, and what is common to all blocks; and blocks that are split. */
+extern const struct ff__allocator ff__chunk_allocator, ff__leaf_allocator;
 
 /* Whether no block can leave for the request, however many jobs finish: every chunk has a block
  * that could not, or where leaves are wanted, all its blocks could not. A system call that has one half of its buffer

@@ -20,9 +20,9 @@ static uint32_t emptied_by(const struct ff__engine *engine, const struct ff__mov
     return out->whole ? ff__leaves_of(&run) : 0;
 }
 
-/* Sends the victim's named leaves away, or all of it. Returns how many leaves that empties. */
-static uint32_t send_away(struct ff__engine *engine, uint32_t tier, const struct ff_victim *victim,
-                          struct ff__job *job) {
+/* The victim's named leaves. */
+static bool send_away(struct ff__engine *engine, uint32_t tier, const struct ff_victim *victim,
+                      struct ff__job *job, uint64_t *freed) {
     uint32_t block = victim->block, before;
     const struct ff__move *out = ff__memory_find_out(job, block, tier);
     const struct ff__frames *frames = &engine->space.frames[tier];
@@ -35,73 +35,33 @@ static uint32_t send_away(struct ff__engine *engine, uint32_t tier, const struct
         pages = ff__frames_pages_in(frames, frame, block, leaves, &pages);
     }
     before = out ? emptied_by(engine, out) : 0;
-    if (ff_mask_empty(&pages) || !ff__memory_evict(engine, block, tier, &pages, job))
-        return 0;
+    if (ff_mask_empty(&pages) || !ff__memory_leave(engine, block, tier, &pages, NULL, true, job))
+        return true;
     out = ff__memory_find_out(job, block, tier);
-    return (uint32_t)__builtin_popcount(emptied_by(engine, out) & ~before);
+    *freed += (uint32_t)__builtin_popcount(emptied_by(engine, out) & ~before) * FF_LEAF_PAGES;
+    return true;
 }
 
-/* Whether this victim can leave, or has begun to, of which there may be more. */
-static bool may_go(const struct ff__engine *engine, const struct ff_evict_request *request,
-                   uint32_t block, struct ff__job *job) {
-    uint32_t tier = request->tier;
-    if (block == request->for_block || block >= engine->space.block_limit)
-        return false;
-    return ff__memory_find_out(job, block, tier) != NULL
-               ? ff_view_holds(&engine->view, tier, block)
-               : ff__memory_is_victim(engine, tier, block) && !ff__memory_is_held(engine, block);
+static uint64_t evict(struct ff__engine *engine, const struct ff_evict_request *request,
+                      struct ff__job *job) {
+    return ff__memory_evict_named(engine, request, send_away, job);
 }
 
-/* Asks the policy once. */
-static uint32_t evict_some(struct ff__engine *engine, const struct ff_evict_request *request,
-                           struct ff__job *job) {
-    struct ff_victim items[FF__VICTIMS_MAX];
-    struct ff_victim_list victims = {items, 0, FF__VICTIMS_MAX};
-    uint32_t need = (uint32_t)(request->pages / FF_LEAF_PAGES), found = 0;
-    engine->evict->pick(engine->evict_state[request->tier], &engine->view, request, &victims);
-    for (uint32_t i = 0; i < victims.count && found < need; i++)
-        if (may_go(engine, request, items[i].block, job))
-            found += send_away(engine, request->tier, &items[i], job);
-    return found;
-}
-
-uint64_t ff__leaves_evict(struct ff__engine *engine, const struct ff_evict_request *request,
+/* If the policy names no victim that can leave, and a fault waits: the first block, by address in the
+ * device's memory, that can make room. */
+static uint64_t evict_any(struct ff__engine *engine, const struct ff_evict_request *request,
                           struct ff__job *job) {
-    struct ff_evict_request rest = *request;
-    uint32_t need = (uint32_t)((request->pages + FF_LEAF_PAGES - 1) / FF_LEAF_PAGES), found = 0;
-    uint32_t now, guest;
-    while (found < need && (guest = ff__peers_guest(engine, request)) != FF_NONE)
-        found += send_away(engine, request->tier, &(struct ff_victim){.block = guest}, job);
-    for (now = 1; found < need && now > 0; found += now) {
-        rest.pages = (uint64_t)(need - found) * FF_LEAF_PAGES;
-        now = evict_some(engine, &rest, job);
+    const struct ff__frames *frames = &engine->space.frames[request->tier];
+    uint32_t owners[FF_CHUNK_LEAVES], tier = request->tier, end = ff__frames_end(frames);
+    uint64_t freed = 0;
+    for (uint32_t i = 0; i < 2 * end && freed == 0; i++) {
+        uint32_t count = ff__frames_blocks(frames, i % end, owners);
+        for (uint32_t k = 0; k < count && freed == 0; k++)
+            if (owners[k] != request->for_block &&
+                ff__memory_is_victim(engine, tier, owners[k], i >= end))
+                send_away(engine, tier, &(struct ff_victim){.block = owners[k]}, job, &freed);
     }
-    return (uint64_t)found * FF_LEAF_PAGES;
-}
-
-/* The first block, by address in the device's memory, that can make room; FF_NONE: none can. */
-static uint32_t any_block(const struct ff__engine *engine, uint32_t tier, uint32_t for_block,
-                          bool held_too) {
-    uint32_t owners[FF_CHUNK_LEAVES];
-    for (uint32_t chunk = 0; chunk < ff__frames_end(&engine->space.frames[tier]); chunk++) {
-        uint32_t count = ff__frames_blocks(&engine->space.frames[tier], chunk, owners);
-        for (uint32_t i = 0; i < count; i++)
-            if (owners[i] != for_block && ff__memory_may_leave(engine, tier, owners[i]) &&
-                (held_too || !ff__memory_is_held(engine, owners[i])))
-                return owners[i];
-    }
-    return FF_NONE;
-}
-
-/* If the policy names no victim that can leave, and a fault waits. */
-static uint32_t evict_any(struct ff__engine *engine, uint32_t tier, uint32_t for_block,
-                          struct ff__job *job) {
-    uint32_t block = any_block(engine, tier, for_block, false);
-    if (block == FF_NONE)
-        block = any_block(engine, tier, for_block, true);
-    if (block == FF_NONE)
-        return 0;
-    return send_away(engine, tier, &(struct ff_victim){.block = block}, job);
+    return freed;
 }
 
 /* ---- taking ---- */
@@ -160,78 +120,71 @@ static uint32_t take_spare(struct ff__engine *engine, const struct ff_evict_requ
 }
 
 /* Takes memory for these leaves, or for as many as there is room for: returns those. */
-static uint32_t take_leaves(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                            enum ff_evict_cause cause, uint32_t lacking, uint32_t must,
-                            struct ff__job *job) {
-    uint64_t there = engine->space.frames[tier].free_leaves, room = there;
+static uint32_t take_leaves(struct ff__engine *engine, struct ff_evict_request *request,
+                            uint32_t lacking, uint32_t must, struct ff__job *job) {
+    uint64_t there = engine->space.frames[request->tier].free_leaves, room = there;
     uint32_t need = (uint32_t)__builtin_popcount(lacking);
     if (need > there) {
-        struct ff_evict_request request = {cause, tier, block, (need - there) * FF_LEAF_PAGES,
-                                           FF_LEAF_PAGES};
-        room += ff__leaves_evict(engine, &request, job) / FF_LEAF_PAGES;
-        if (room == 0 && cause == FF_EVICT_FOR_FAULT)
-            room = evict_any(engine, tier, block, job);
-        if (room == 0 && cause == FF_EVICT_FOR_FAULT)
-            return take_spare(engine, &request, lacking, must);
+        request->pages = (need - there) * FF_LEAF_PAGES;
+        room += evict(engine, request, job) / FF_LEAF_PAGES;
+        if (room == 0 && request->cause == FF_EVICT_FOR_FAULT)
+            room = evict_any(engine, request, job) / FF_LEAF_PAGES;
+        if (room == 0 && request->cause == FF_EVICT_FOR_FAULT)
+            return take_spare(engine, request, lacking, must);
     }
     if (room < need)
         lacking = first_leaves(lacking, must, (uint32_t)room);
-    give_leaves(engine, block, tier, lacking, there, job);
+    give_leaves(engine, request->for_block, request->tier, lacking, there, job);
     return lacking;
 }
 
-/* In single pages: takes what the block's leaves have no slots for, and gives each page one. False: not all found room. */
-static bool take_slots(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                       enum ff_evict_cause cause, const struct ff_mask *must,
-                       struct ff_mask *wanted, struct ff__job *job) {
-    struct ff__frames *frames = &engine->space.frames[tier];
+/* In single pages: takes what the block's leaves have no slots for, and gives each page one. */
+static bool take_slots(struct ff__engine *engine, struct ff_evict_request *request,
+                       const struct ff_mask *must, struct ff_mask *wanted, struct ff__job *job) {
+    uint32_t block = request->for_block;
+    struct ff__frames *frames = &engine->space.frames[request->tier];
     uint32_t there = ff__frames_free_slots(frames, block), need = ff_mask_count(wanted);
     uint32_t more = need > there ? (need - there + FF_LEAF_PAGES - 1) / FF_LEAF_PAGES : 0;
     uint32_t lacking = first_leaves(~ff__frames_held(frames, block), 0, more);
-    uint32_t taken = lacking ? take_leaves(engine, block, tier, cause, lacking, 0, job) : 0;
+    uint32_t taken = lacking ? take_leaves(engine, request, lacking, 0, job) : 0;
     uint32_t room = there + (uint32_t)__builtin_popcount(taken) * FF_LEAF_PAGES;
     if (room < need)
         ff__memory_keep_first(wanted, must, room);
     ff__frames_put(frames, block, wanted);
-    return room >= need;
+    return !ff_mask_empty(wanted);
 }
 
-bool ff__pieces_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
-                     struct ff__job *job) {
-    bool all = take_slots(engine, block, tier, cause, must, wanted, job);
-    if (ff_mask_empty(wanted))
-        return false;
-    if (!all)
-        ff__engine_drop(engine, FF_DROP_NO_ROOM);
-    if (!ff_view_holds(&engine->view, tier, block))
-        ff__memory_hold(engine, block, tier, FF__SPLIT_PAGES);
-    return true;
-}
-
-bool ff__leaves_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
-                     enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
-                     struct ff__job *job) {
-    uint32_t held = ff__leaves_of(ff_view_resident(&engine->view, tier, block));
+static bool take_at_addresses(struct ff__engine *engine, struct ff_evict_request *request,
+                              const struct ff_mask *must, struct ff_mask *wanted,
+                              struct ff__job *job) {
+    uint32_t held =
+        ff__leaves_of(ff_view_resident(&engine->view, request->tier, request->for_block));
     uint32_t lacking = ff__leaves_of(wanted) & ~held;
-    uint32_t taken =
-        lacking ? take_leaves(engine, block, tier, cause, lacking, ff__leaves_of(must), job) : 0;
+    uint32_t taken = lacking ? take_leaves(engine, request, lacking, ff__leaves_of(must), job) : 0;
     struct ff_mask room = ff__leaf_pages(held | taken, FF_BLOCK_PAGES);
     struct ff_mask served = ff_mask_and(must, &room);
     *wanted = ff_mask_and(wanted, &room);
-    if (ff_mask_empty(wanted) || (ff_mask_empty(&served) && !ff_mask_empty(must)))
+    return !ff_mask_empty(wanted) && (!ff_mask_empty(&served) || ff_mask_empty(must));
+}
+
+static bool take(struct ff__engine *engine, struct ff_evict_request *request,
+                 const struct ff_mask *must, struct ff_mask *wanted, struct ff__job *job) {
+    uint32_t block = request->for_block, tier = request->tier, asked = ff_mask_count(wanted);
+    bool singly = ff__memory_granule(engine, block, tier, job) == 1;
+    if (!(singly ? take_slots : take_at_addresses)(engine, request, must, wanted, job))
         return false;
-    if (taken != lacking)
+    if (ff_mask_count(wanted) < asked)
         ff__engine_drop(engine, FF_DROP_NO_ROOM);
-    if (!ff_view_holds(&engine->view, tier, block))
-        ff__memory_hold(engine, block, tier, FF__SPLIT);
+    ff__memory_hold(engine, block, tier, singly ? FF__SPLIT_PAGES : FF__SPLIT);
     return true;
 }
 
 /* ---- the end of a job ---- */
 
-void ff__leaves_settle(struct ff__engine *engine, uint32_t block, struct ff__place at,
-                       const struct ff_mask *resident) {
+/* Of a split block, which lies or lay at `at`. The leaves that lie under its resident pages are the
+ * block's, also if the job has passed them on, and no others. */
+static void settle(struct ff__engine *engine, uint32_t block, struct ff__place at,
+                   const struct ff_mask *resident) {
     uint32_t tier = at.tier;
     struct ff__frames *frames = &engine->space.frames[tier];
     uint32_t used = ff__frames_leaves_under(frames, at.frame, block, resident);
@@ -252,3 +205,18 @@ void ff__leaves_settle(struct ff__engine *engine, uint32_t block, struct ff__pla
     if (used == 0 && ff_view_holds(&engine->view, tier, block))
         ff__memory_release(engine, block, tier);
 }
+
+static void left(struct ff__engine *engine, const struct ff__move *out) {
+    settle(engine, out->block, out->from,
+           ff_view_resident(&engine->view, out->from.tier, out->block));
+}
+
+static void arrived(struct ff__engine *engine, const struct ff__job *job) {
+    const struct ff__move *in = &job->in;
+    struct ff_mask resident =
+        ff_mask_or(ff_view_resident(&engine->view, in->to.tier, in->block), &in->pages);
+    settle(engine, in->block, in->to, &resident);
+}
+
+const struct ff__allocator ff__leaf_allocator = {
+    .unit = FF_LEAF_PAGES, .take = take, .evict = evict, .left = left, .arrived = arrived};

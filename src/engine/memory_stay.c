@@ -45,7 +45,7 @@ void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier
     uint64_t now = engine->view.now_ns;
     if (engine->unused_count > 0 && now > engine->unused_ns + GRACE_ENDS)
         engine->unused_count = 0, engine->grace_ns = 0;
-    bool has_left = ff__space_granule(&engine->space, tier, block) < FF_BLOCK_PAGES ||
+    bool has_left = ff_view_granule(&engine->view, tier, block) < FF_BLOCK_PAGES ||
                     !ff_view_holds(&engine->view, tier, block);
     bool again = stay->served_ns > 0 && has_left && ff_mask_test(pages, stay->page) &&
                  now < stay->served_ns + UNUSED_WITHIN + 4 * engine->grace_ns;
@@ -91,7 +91,9 @@ bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32
     return ff__memory_may_leave(engine, tier, block) && !ff_mask_empty(&going);
 }
 
-bool ff__memory_is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
+bool ff__memory_is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block,
+                          bool held_too) {
     return block < engine->space.block_limit && engine->space.blocks[block].page_count > 0 &&
-           ff__memory_may_leave(engine, tier, block);
+           ff__memory_may_leave(engine, tier, block) &&
+           (held_too || !ff__facts(&engine->space, block)->pinned);
 }

@@ -105,7 +105,7 @@ static bool step_preevict(struct ff__pipeline *pipeline, bool owed) {
     bool worked = false;
     ff__pipeline_lock(pipeline);
     for (uint32_t tier = 1; tier < engine->space.tier_count && !worked; tier++) {
-        if (owed && ff__space_excess(&engine->space, tier) == 0)
+        if (owed && ff__memory_of(engine, tier).excess == 0)
             continue;
         worked = ff__engine_preevict(engine, ff__pipeline_now(pipeline), tier, &job) == FF__JOB_RUN;
         if (worked)

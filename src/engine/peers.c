@@ -59,9 +59,15 @@ static uint32_t count_removable(const struct ff__engine *engine, uint32_t block,
     return engine->watched || engine->guests_apart ? ff_mask_count(&clean) : 0;
 }
 
-/* What a block takes on a device: pages, or by chunk whole leaves. */
-static uint64_t pages_for(const struct ff__engine *engine, uint32_t block, uint32_t pages) {
-    return engine->space.by_page ? pages : ff__engine_leaves(engine, block) * FF_LEAF_PAGES;
+/* The memory that pages of a block take besides `there` others. */
+static uint64_t size_of(const struct ff__engine *engine, uint32_t block, uint32_t there,
+                        uint32_t pages) {
+    return engine->whole->size(engine, block, there + pages) -
+           engine->whole->size(engine, block, there);
+}
+
+static uint32_t count_there(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
+    return ff_mask_count(ff_view_resident(&engine->view, tier, block));
 }
 
 /* Whether all of the guest can go without a copy. */
@@ -80,7 +86,7 @@ static void end_visit(struct ff__engine *engine, uint32_t block, uint32_t tier) 
 static uint64_t free_of(const struct ff__engine *engine, uint32_t tier) {
     const struct ff_lending *lending = &engine->view.lending[tier];
     uint64_t most = lending->limit > lending->lent ? lending->limit - lending->lent : 0;
-    uint64_t there = ff__space_free_pages(&engine->space, tier);
+    uint64_t there = ff__memory_of(engine, tier).free;
     return there < most ? there : most;
 }
 
@@ -90,16 +96,13 @@ static void drop_guest(struct ff__engine *engine, uint32_t tier, uint32_t block)
     struct ff_lending *lending = &engine->lending[tier];
     struct ff_mask *resident = &ff__facts(space, block)->tier[tier].resident;
     uint32_t pages = ff_mask_count(resident);
+    uint64_t size = size_of(engine, block, 0, pages);
     lending->removable -= pages;
-    lending->lent -= pages_for(engine, block, pages);
+    lending->lent -= size;
     space->stats.pages_dropped += pages;
     ff_mask_clear(resident);
-    if (space->by_page) {
-        ff__space_give(space, tier, pages);
-    } else {
-        ff__frames_free(&space->frames[tier], ff__frame(space, tier, block),
-                        ff__engine_leaves(engine, block));
-    }
+    engine->whole->give_back(engine, size,
+                             &(struct ff__place){tier, ff__frame(space, tier, block)});
     ff__set_frame(space, tier, block, FF_NONE);
     end_visit(engine, block, tier);
 }
@@ -117,58 +120,43 @@ static bool make_room(struct ff__engine *engine, uint32_t tier, uint64_t need) {
     return free_of(engine, tier) >= need;
 }
 
-/* Takes the memory for pages of the block; false: there is none. */
-static bool take_room(struct ff__engine *engine, uint32_t tier, uint32_t block, uint32_t pages,
-                      struct ff__place *place) {
-    struct ff__space *space = &engine->space;
-    uint64_t need = pages_for(engine, block, pages);
+/* Takes the memory for pages of the block besides `there` others; false: there is none. */
+static bool take_room(struct ff__engine *engine, uint32_t tier, uint32_t block, uint32_t there,
+                      uint32_t pages, struct ff__place *place) {
+    uint64_t need = size_of(engine, block, there, pages);
     bool holds = ff_view_holds(&engine->view, tier, block);
     if (holds && !ff__is_guest(engine, block, tier))
         return false; /* the device has a part of the block for itself */
-    if (engine->guests_apart && need < FF_BLOCK_PAGES)
+    if (engine->guests_apart && size_of(engine, block, 0, there + pages) < FF_BLOCK_PAGES)
         return false; /* what lies apart does not share a chunk */
-    if (holds && !space->by_page) {
-        *place = (struct ff__place){tier, ff__frame(space, tier, block)};
-        return !ff__frame_is_split(place->frame);
-    }
-    if (!make_room(engine, tier, need))
-        return false;
-    *place = (struct ff__place){tier, 0};
-    if (space->by_page)
-        ff__space_take(space, tier, need);
-    else
-        place->frame =
-            ff__frames_alloc(&space->frames[tier], ff__engine_leaves(engine, block), block);
-    if (place->frame == FF_NONE)
+    struct ff__place found = {tier, holds ? ff__frame(&engine->space, tier, block) : place->frame};
+    if (need > 0 &&
+        (!make_room(engine, tier, need) || !engine->whole->lend(engine, block, need, &found)))
         return false;
     engine->lending[tier].lent += need;
+    *place = found;
     return true;
 }
 
-void ff__peers_place(struct ff__engine *engine, struct ff__move *out, const struct ff_mask *going) {
-    uint32_t tiers[FF_TIERS_MAX], from = out->from.tier;
-    if (!engine->place->place)
-        return;
+bool ff__peers_place(struct ff__engine *engine, struct ff__move *out, const struct ff_mask *going) {
+    uint32_t tiers[FF_TIERS_MAX], from = out->from.tier, pages = ff_mask_count(going);
+    if (out->lends)
+        return take_room(engine, out->to.tier, out->block, ff_mask_count(&out->pages), pages,
+                         &out->to);
+    if (out->guest || !ff_mask_empty(&out->pages) || !engine->place->place)
+        return true;
     uint32_t count =
         engine->place->place(engine->place_state, &engine->view, out->block, from, tiers);
     if (count > 0 && tiers[0] != FF_TIER_HOST && !engine->guests)
         ff__engine_drop(engine, FF_DROP_UNSUPPORTED);
-    if (!engine->guests)
-        return;
-    for (uint32_t i = 0; i < count && i < FF_TIERS_MAX && tiers[i] != FF_TIER_HOST; i++) {
-        bool is_peer = tiers[i] < engine->space.tier_count && tiers[i] != from;
-        out->lends =
-            is_peer && take_room(engine, tiers[i], out->block, ff_mask_count(going), &out->to);
-        if (out->lends)
-            return;
+    for (uint32_t i = 0; engine->guests && i < count && i < FF_TIERS_MAX && !out->lends; i++) {
+        if (tiers[i] == FF_TIER_HOST)
+            break;
+        out->lends = tiers[i] < engine->space.tier_count && tiers[i] != from &&
+                     take_room(engine, tiers[i], out->block,
+                               count_there(engine, tiers[i], out->block), pages, &out->to);
     }
-}
-
-/* No more of the block than fits beside what goes there already. */
-bool ff__peers_place_more(struct ff__engine *engine, struct ff__move *out,
-                          const struct ff_mask *going) {
-    return !out->lends || !engine->space.by_page ||
-           take_room(engine, out->to.tier, out->block, ff_mask_count(going), &out->to);
+    return true;
 }
 
 static bool is_void(const struct ff__engine *engine, uint32_t tier, const struct guest *guest) {
@@ -194,14 +182,11 @@ static void settle(struct ff__engine *engine, uint32_t block, const struct ff__p
     struct ff__space *space = &engine->space;
     uint32_t tier = place->tier, count = ff_mask_count(landed);
     struct ff_lending *lending = &engine->lending[tier];
+    uint32_t there = count_there(engine, tier, block);
     bool held = ff_view_holds(&engine->view, tier, block);
-    if (space->by_page) {
-        ff__space_give(space, tier, taken - count);
-        lending->lent -= taken - count;
-    } else if (count == 0 && !held) {
-        ff__frames_free(&space->frames[tier], place->frame, ff__engine_leaves(engine, block));
-        lending->lent -= pages_for(engine, block, 0);
-    }
+    uint64_t spare = size_of(engine, block, there + count, taken - count);
+    lending->lent -= spare;
+    engine->whole->give_back(engine, spare, place);
     if (count == 0)
         return;
     struct ff_mask *resident = &ff__facts(space, block)->tier[tier].resident;
@@ -235,31 +220,22 @@ void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
 
 bool ff__peers_lend(struct ff__engine *engine, uint32_t block, uint32_t tier,
                     const struct ff_mask *pages, struct ff__job *job) {
-    struct ff_facts *facts = ff__facts(&engine->space, block);
     struct ff__move *in = &job->in;
-    if (!take_room(engine, tier, block, ff_mask_count(pages), &in->to))
+    if (!take_room(engine, tier, block, count_there(engine, tier, block), ff_mask_count(pages),
+                   &in->to))
         return false;
     job->has_in = in->guest = true;
     in->block = block;
     in->from = (struct ff__place){FF_TIER_HOST, FF_NONE};
     in->pages = in->held = *pages;
     in->whole = !ff_view_holds(&engine->view, tier, block);
-    if (engine->space.by_page) {
-        struct ff_mask *coming = &ff__page_facts(&engine->space, block)->coming;
-        *coming = ff_mask_or(coming, pages);
-    } else {
-        facts->busy = 1;
-    }
+    ff__memory_mark(engine, block, pages, false, true);
     return true;
 }
 
 void ff__peers_arrived(struct ff__engine *engine, const struct ff__move *in) {
     struct ff_mask all = ff_mask_or(&in->pages, &in->left);
-    if (engine->space.by_page) {
-        struct ff_mask *coming = &ff__page_facts(&engine->space, in->block)->coming;
-        *coming = ff_mask_minus(coming, &all);
-    }
-    ff__facts(&engine->space, in->block)->busy = 0;
+    ff__memory_mark(engine, in->block, &all, false, false);
     engine->space.stats.pages_in += ff_mask_count(&in->pages);
     settle(engine, in->block, &in->to, &in->pages, ff_mask_count(&all));
 }
@@ -269,12 +245,10 @@ void ff__peers_arrived(struct ff__engine *engine, const struct ff__move *in) {
 void ff__peers_left(struct ff__engine *engine, const struct ff__move *out) {
     uint32_t block = out->block, tier = out->from.tier;
     struct ff_lending *lending = &engine->lending[tier];
-    bool is_gone = !ff_view_holds(&engine->view, tier, block);
     lending->removable += count_removable(engine, block, &out->left);
-    lending->lent -= engine->space.by_page ? ff_mask_count(&out->pages)
-                     : is_gone             ? pages_for(engine, block, 0)
-                                           : 0;
-    if (is_gone)
+    lending->lent -=
+        size_of(engine, block, count_there(engine, tier, block), ff_mask_count(&out->pages));
+    if (!ff_view_holds(&engine->view, tier, block))
         end_visit(engine, block, tier);
 }
 
@@ -296,7 +270,7 @@ void ff__peers_copying(struct ff__engine *engine, const struct ff__move *out, bo
 
 void ff__peers_adopt(struct ff__engine *engine, uint32_t block, uint32_t tier) {
     const struct ff_mask *resident = ff_view_resident(&engine->view, tier, block);
-    engine->lending[tier].lent -= pages_for(engine, block, ff_mask_count(resident));
+    engine->lending[tier].lent -= size_of(engine, block, 0, ff_mask_count(resident));
     engine->lending[tier].removable -= count_removable(engine, block, resident);
     end_visit(engine, block, tier);
     ff__tell_arrival(

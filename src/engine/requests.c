@@ -80,11 +80,10 @@ int ff__pipeline_set_memory(struct ff__pipeline *pipeline, uint32_t tier, uint64
 struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier) {
     const struct ff__engine *engine = pipeline->engine;
     ff__pipeline_lock(pipeline);
-    struct ff__usage usage = {engine->space.used[tier] * FF_PAGE_SIZE,
-                              ff__space_excess(&engine->space, tier) * FF_PAGE_SIZE,
-                              engine->place->place && engine->guests,
-                              engine->space.stats.faults + engine->space.stats.launches,
-                              engine->running[tier].count > 0};
+    struct ff__usage usage = {
+        engine->space.used[tier] * FF_PAGE_SIZE, ff__memory_of(engine, tier).excess * FF_PAGE_SIZE,
+        engine->place->place && engine->guests,
+        engine->space.stats.faults + engine->space.stats.launches, engine->running[tier].count > 0};
     ff__pipeline_unlock(pipeline);
     return usage;
 }

@@ -45,29 +45,24 @@ static void mark_unused(struct ff__space *space) {
 }
 
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
-                   uint64_t memory, uint32_t granule, bool watched, uint32_t spare) {
-    bool by_page = granule == 1;
+                   uint64_t memory, uint64_t chunks, uint32_t spare, bool detailed) {
+    uint64_t blocks = address_space >> FF_BLOCK_SHIFT;
     memset(space, 0, sizeof *space);
-    uint64_t chunks = memory >> FF_BLOCK_SHIFT, blocks = address_space >> FF_BLOCK_SHIFT;
-    if (base % FF_BLOCK_SIZE || memory < (by_page ? FF_PAGE_SIZE : FF_BLOCK_SIZE) ||
-        chunks > UINT32_MAX / FF_CHUNK_LEAVES || blocks == 0 || blocks >= FF_NONE || devices == 0 ||
-        devices >= FF_TIERS_MAX ||
-        !(by_page || granule == FF_LEAF_PAGES || granule == FF_BLOCK_PAGES))
+    if (base % FF_BLOCK_SIZE || memory == 0 || chunks > UINT32_MAX / FF_CHUNK_LEAVES ||
+        blocks == 0 || blocks >= FF_NONE || devices == 0 || devices >= FF_TIERS_MAX)
         return -EINVAL;
     space->base = base;
     space->block_limit = (uint32_t)blocks;
     space->tier_count = 1 + devices;
     space->facts_size = ff__facts_size(space->tier_count);
-    if (by_page || watched) {
+    if (detailed) {
         space->page_facts_at = space->facts_size;
         space->facts_size += sizeof(struct ff__page_facts);
     }
-    space->granule = granule;
     space->whole_leaves = FF_CHUNK_LEAVES;
-    space->by_page = by_page;
-    space->most = by_page ? memory >> FF_PAGE_SHIFT : chunks * FF_BLOCK_PAGES;
+    space->most = memory;
     int status = each_array(space, map_array) ? 0 : -ENOMEM;
-    for (uint32_t tier = 1; tier < space->tier_count && !status && !by_page; tier++)
+    for (uint32_t tier = 1; tier < space->tier_count && !status && chunks > 0; tier++)
         status = ff__frames_init(&space->frames[tier], (uint32_t)chunks, spare, space->block_limit);
     if (status) {
         ff__space_fini(space);
@@ -75,7 +70,7 @@ int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_spac
     }
     mark_unused(space);
     for (uint32_t tier = 1; tier < space->tier_count; tier++)
-        space->capacity[tier] = space->free_pages[tier] = space->most;
+        space->capacity[tier] = space->most;
     space->holes[0] = (struct ff__hole){0, space->block_limit};
     space->hole_count = 1;
     space->stats.capacity = space->most * FF_PAGE_SIZE * devices;
@@ -87,22 +82,6 @@ void ff__space_fini(struct ff__space *space) {
     for (uint32_t tier = 0; tier < space->tier_count; tier++)
         ff__frames_fini(&space->frames[tier]);
     memset(space, 0, sizeof *space);
-}
-
-int ff__space_set_capacity(struct ff__space *space, uint32_t tier, uint64_t bytes) {
-    uint64_t unit = space->by_page ? 1 : FF_BLOCK_PAGES, before = space->capacity[tier];
-    uint64_t pages = (bytes >> FF_PAGE_SHIFT) / unit * unit;
-    if (pages > space->most)
-        return -EINVAL;
-    space->capacity[tier] = pages;
-    space->stats.capacity = (space->stats.capacity / FF_PAGE_SIZE - before + pages) * FF_PAGE_SIZE;
-    if (!space->by_page)
-        ff__frames_withhold(&space->frames[tier], (uint32_t)((space->most - pages) / unit));
-    else if (pages < before)
-        ff__space_take(space, tier, before - pages);
-    else
-        ff__space_give(space, tier, pages - before);
-    return 0;
 }
 
 /* ---- windows ---- */
@@ -228,37 +207,11 @@ struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block) 
     return present;
 }
 
-/* ---- what a policy asks ---- */
-
-uint32_t ff__space_mates(const struct ff__space *space, uint32_t tier, uint32_t block,
-                         uint32_t mates[FF_CHUNK_LEAVES]) {
-    bool whole = space->blocks[block].page_count > (FF_CHUNK_LEAVES - 1) * FF_LEAF_PAGES;
-    mates[0] = block;
-    if (whole && ff__space_granule(space, tier, block) == FF_BLOCK_PAGES)
-        return 1;
-    return ff__frames_blocks(&space->frames[tier], ff__space_chunk(space, tier, block), mates);
-}
-
-static uint64_t free_pages(const void *state, uint32_t tier) {
-    return ff__space_free_pages(state, tier);
-}
-
-static uint32_t granule(const void *state, uint32_t tier, uint32_t block) {
-    return ff__space_granule(state, tier, block);
-}
-
-static uint32_t mates_of(const void *state, uint32_t tier, uint32_t block,
-                         uint32_t mates[FF_CHUNK_LEAVES]) {
-    return ff__space_mates(state, tier, block, mates);
-}
-
-const struct ff_memory_hooks ff__space_memory = {free_pages, granule, mates_of};
-
 /* ---- invariants ---- */
 
 static int check_moves(const struct ff__space *space, uint32_t block, struct ff_error *error) {
     const struct ff__page_facts *facts = ff__page_facts(space, block);
-    if (!space->by_page)
+    if (space->page_facts_at == 0)
         return 0;
     struct ff_mask moving = ff_mask_or(&facts->coming, &facts->leaving);
     struct ff_mask there = ff__block_present(space, block);
@@ -351,7 +304,7 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
             continue;
         }
         /* the leaves of a split block change hands while its job is under way */
-        if (space->by_page || (ff__frame_is_split(frame) && facts->busy))
+        if (space->frames[tier].chunk_count == 0 || (ff__frame_is_split(frame) && facts->busy))
             continue;
         int status = ff__frame_is_split(frame)
                          ? check_split(space, tier, block, &leaves[tier], error)
@@ -363,25 +316,20 @@ static int check_block(const struct ff__space *space, uint32_t block, uint32_t l
 }
 
 static int check_memory(const struct ff__space *space, uint32_t tier, uint32_t leaves,
-                        uint64_t pages, struct ff_error *error) {
+                        struct ff_error *error) {
     const struct ff__frames *frames = &space->frames[tier];
-    uint64_t held = ff__space_held(space, tier),
-             most = space->capacity[tier] + space->excess[tier] + space->forgotten[tier];
-    if (space->by_page && (pages > held || held > most))
-        return ff__fail(error, -EUCLEAN, "tier %u: %llu pages resident, %llu allocated of %llu",
-                        tier, (unsigned long long)pages, (unsigned long long)held,
-                        (unsigned long long)space->capacity[tier]);
-    if (!space->by_page &&
-        (leaves > frames->leaves_used ||
-         frames->leaves_used > (frames->chunk_count + frames->spare_used) * FF_CHUNK_LEAVES))
+    if (leaves > frames->leaves_used ||
+        frames->leaves_used > (frames->chunk_count + frames->spare_used) * FF_CHUNK_LEAVES)
         return ff__fail(error, -EUCLEAN, "tier %u: blocks hold %u leaves, %u are allocated of %u",
                         tier, leaves, frames->leaves_used, frames->chunk_count * FF_CHUNK_LEAVES);
     return 0;
 }
 
-int ff__space_check(const struct ff__space *space, struct ff_error *error) {
+int ff__space_check(const struct ff__space *space, uint64_t resident[FF_TIERS_MAX],
+                    struct ff_error *error) {
     uint32_t leaves[FF_TIERS_MAX] = {0};
-    uint64_t resident[FF_TIERS_MAX] = {0}, used[FF_TIERS_MAX] = {0}, pages = 0;
+    uint64_t used[FF_TIERS_MAX] = {0}, pages = 0;
+    memset(resident, 0, FF_TIERS_MAX * sizeof *resident);
     for (uint32_t range = 0; range < space->range_limit; range++) {
         const struct ff_range *r = &space->ranges[range];
         for (uint32_t tier = 0; tier < space->tier_count; tier++)
@@ -400,7 +348,7 @@ int ff__space_check(const struct ff__space *space, struct ff_error *error) {
     for (uint32_t tier = 1; tier < space->tier_count && !status; tier++)
         status =
             used[tier] == space->used[tier]
-                ? check_memory(space, tier, leaves[tier], resident[tier], error)
+                ? check_memory(space, tier, leaves[tier], error)
                 : ff__fail(error, -EUCLEAN, "tier %u: its ranges hold %llu pages, %llu are counted",
                            tier, (unsigned long long)used[tier],
                            (unsigned long long)space->used[tier]);

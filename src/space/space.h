@@ -22,13 +22,13 @@
 
 #include "space/frames.h"
 
-/* The end of a block's record, behind the tiers: only where memory is allocated by the page, or the
- * backend shows accesses. */
+/* The end of a block's record, behind the tiers: only where accesses are seen, or several jobs of a
+ * block may be under way. */
 struct ff__page_facts {
     struct ff_mask dirty;   /* written to since they came; where accesses are seen */
     struct ff_mask unused;  /* prefetched, and not accessed since; where accesses are seen */
-    struct ff_mask coming;  /* by page: on their way to a device, */
-    struct ff_mask leaving; /* and away from one */
+    struct ff_mask coming;  /* on their way to a device; where jobs of a block overlap */
+    struct ff_mask leaving; /* on their way from one; likewise */
 };
 
 /* Bytes of a record without that end. */
@@ -44,16 +44,11 @@ struct ff__space {
     unsigned char *facts;    /* [block] of facts_size bytes: struct ff_facts */
     size_t facts_size;       /* as in struct ff_view */
     size_t page_facts_at;    /* where in a record its struct ff__page_facts is; 0: there is none */
-    uint32_t granule;        /* as in struct ff_view; the engine may make it 1 by chunk */
-    bool by_page;            /* likewise */
     uint32_t whole_leaves;   /* blocks of so many leaves take a whole chunk */
     uint64_t most;           /* pages that a device was made with */
     uint64_t capacity[FF_TIERS_MAX];        /* of these, what may be allocated */
-    uint64_t excess[FF_TIERS_MAX];          /* by page: that are held above it */
     uint64_t used[FF_TIERS_MAX];            /* pages of all ranges that the tier is a user of */
-    uint64_t free_pages[FF_TIERS_MAX];      /* by page: of memory that no block holds */
-    uint64_t forgotten[FF_TIERS_MAX];       /* by page: that are there and hold no memory */
-    struct ff__frames frames[FF_TIERS_MAX]; /* [tier]; unused for the host */
+    struct ff__frames frames[FF_TIERS_MAX]; /* [tier] of devices of chunks; zero elsewhere */
     uint32_t range_limit;                   /* range ids below it were used at some time */
     uint32_t *free_ranges;                  /* stack of range ids to use again */
     uint32_t free_range_count;
@@ -62,11 +57,10 @@ struct ff__space {
     struct ff_stats stats;
 };
 
-/* `memory`: bytes of each device, at least one block, or one page if that is the granule. `granule`: pages in
- * which memory is allocated: 1, FF_LEAF_PAGES or FF_BLOCK_PAGES. `watched`: accesses are seen. `spare`: chunks
- * beyond the memory. -EINVAL, -ENOMEM. */
+/* `memory`: pages of each device, of which `chunks` are whole chunks that blocks get. `spare`: chunks
+ * beyond the memory. `detailed`: records have struct ff__page_facts. -EINVAL, -ENOMEM. */
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
-                   uint64_t memory, uint32_t granule, bool watched, uint32_t spare);
+                   uint64_t memory, uint64_t chunks, uint32_t spare, bool detailed);
 void ff__space_fini(struct ff__space *space);
 
 /* Leaves that a block takes as a run. */
@@ -98,8 +92,7 @@ void ff__range_remove(struct ff__space *space, uint32_t range);
 /* The block an address lies in, FF_NONE if there is none; *page is the page in the block. */
 uint32_t ff__space_find(const struct ff__space *space, uint64_t address, uint32_t *page);
 
-/* The block's record: to be read where the space is const, else also to be changed. The page facts
- * are there by page, or where accesses are seen. */
+/* The block's record: to be read where the space is const, else also to be changed. */
 #define ff__facts(space, block)                                                                    \
     _Generic((space), const struct ff__space *: ff__facts_read, default: ff__facts_change)(space,  \
                                                                                            block)
@@ -153,67 +146,16 @@ static inline struct ff_mask ff__block_pages(const struct ff__space *space, uint
 /* The pages of the block that are on any device: present, so that touching them is no fault. */
 struct ff_mask ff__block_present(const struct ff__space *space, uint32_t block);
 
-/* By page: pages that are on the device, or on the way there or away. */
-static inline uint64_t ff__space_held(const struct ff__space *space, uint32_t tier) {
-    return space->capacity[tier] + space->excess[tier] + space->forgotten[tier] -
-           space->free_pages[tier];
-}
-
-/* By page: pages of memory are taken, and given back. What is taken beyond what is free is held above the
- * capacity, and goes first. */
-static inline void ff__space_take(struct ff__space *space, uint32_t tier, uint64_t pages) {
-    uint64_t there = space->free_pages[tier], taken = pages < there ? pages : there;
-    space->free_pages[tier] -= taken;
-    space->excess[tier] += pages - taken;
-}
-
-static inline void ff__space_give(struct ff__space *space, uint32_t tier, uint64_t pages) {
-    uint64_t due = pages < space->excess[tier] ? pages : space->excess[tier];
-    space->excess[tier] -= due;
-    space->free_pages[tier] += pages - due;
-}
-
-/* Changes how much of a device's memory may be allocated, to at most what it was made with; by chunk in units of
- * 2 MiB, rounded down. What is allocated above it stays so until it is evicted. -EINVAL: more than that. */
-int ff__space_set_capacity(struct ff__space *space, uint32_t tier, uint64_t bytes);
-
-/* Pages that are allocated above the capacity. */
-static inline uint64_t ff__space_excess(const struct ff__space *space, uint32_t tier) {
-    return space->by_page ? space->excess[tier]
-                          : (uint64_t)ff__frames_excess(&space->frames[tier]) * FF_BLOCK_PAGES;
-}
-
-/* What ff_view_free_pages(), ff_view_granule() and ff_view_mates() return. */
-static inline uint64_t ff__space_free_pages(const struct ff__space *space, uint32_t tier) {
-    if (space->by_page)
-        return space->free_pages[tier];
-    return space->granule == FF_BLOCK_PAGES
-               ? (uint64_t)space->frames[tier].free_count * FF_BLOCK_PAGES
-               : (uint64_t)space->frames[tier].free_leaves * FF_LEAF_PAGES;
-}
-
-static inline uint32_t ff__space_granule(const struct ff__space *space, uint32_t tier,
-                                         uint32_t block) {
-    uint32_t frame = ff__frame(space, tier, block);
-    if (space->by_page || frame == FF_NONE)
-        return space->granule;
-    return frame == FF__SPLIT ? FF_LEAF_PAGES : frame == FF__SPLIT_PAGES ? 1 : FF_BLOCK_PAGES;
-}
-
-uint32_t ff__space_mates(const struct ff__space *space, uint32_t tier, uint32_t block,
-                         uint32_t mates[FF_CHUNK_LEAVES]);
-
-/* The same for the view; the state is a struct ff__space. */
-extern const struct ff_memory_hooks ff__space_memory;
-
-/* By chunk: the chunk in which the block, which holds memory on the tier, lies; see
+/* The chunk in which the block, which holds memory on the tier, lies; see
  * ff__frames_chunk(). */
 static inline uint32_t ff__space_chunk(const struct ff__space *space, uint32_t tier,
                                        uint32_t block) {
     return ff__frames_chunk(&space->frames[tier], ff__frame(space, tier, block), block);
 }
 
-/* Verifies what must hold at any time; 0, or -EUCLEAN with what is wrong. O(live blocks). */
-int ff__space_check(const struct ff__space *space, struct ff_error *error);
+/* Verifies what must hold at any time; 0, or -EUCLEAN with what is wrong. O(live blocks). Counts the
+ * pages that each tier has. */
+int ff__space_check(const struct ff__space *space, uint64_t resident[FF_TIERS_MAX],
+                    struct ff_error *error);
 
 #endif

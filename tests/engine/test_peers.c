@@ -2,6 +2,7 @@
  * with a version of every page, so that content that gets lost shows at the next touch. */
 #include "base/cases.h"
 
+#include "backend/sim/pages.h"
 #include "base/random.h"
 #include "engine/internal.h"
 
@@ -20,6 +21,7 @@ struct block {
 };
 
 static struct ff__engine engine;
+static struct ff__page_counts counts;
 static struct block blocks[64];
 static struct ff__job flights[FLIGHTS];
 static uint32_t flight_count, version;
@@ -47,7 +49,8 @@ static void open_engine(uint32_t granule, bool copies_clean) {
         .address_space = 64 * BLOCK_BYTES,
         .devices = DEVICES,
         .memory = CHUNKS * BLOCK_BYTES,
-        .granule = granule,
+        .allocator = granule == 1 ? &ff__page_allocator : NULL,
+        .allocator_state = &counts,
         .separate = true,
         .peer_links = true,
         .copies_clean = copies_clean,
@@ -65,6 +68,7 @@ static void open_engine(uint32_t granule, bool copies_clean) {
         ff__engine_init(&engine, &config, &error))
         fail_msg("%s", error.message);
     memset(blocks, 0, sizeof blocks);
+    memset(&counts, 0, sizeof counts);
     flight_count = version = 0;
     for (uint32_t tier = 1; tier <= DEVICES; tier++) {
         uint32_t range;
@@ -144,7 +148,7 @@ static void touch(void) {
         ff__random_below(&dice, 8) ? 1 + block / BLOCKS : 1 + ff__random_below(&dice, DEVICES);
     struct ff_facts *facts = ff__facts(&engine.space, block);
     if (ff_mask_test(&facts->tier[tier].resident, page)) {
-        if (facts->busy && engine.space.granule != 1)
+        if (facts->busy && engine.view.unit > 1)
             return; /* it may be leaving */
         assert_int_equal(blocks[block].at[tier][page], blocks[block].truth[page]);
         if (ff__is_guest(&engine, block, tier) || ff__random_below(&dice, 2))
@@ -213,7 +217,7 @@ static void check_lending(void) {
                 ff_mask_and(&facts->tier[tier].resident, &facts->tier[0].resident);
             clean = ff_mask_minus(&clean, &ff__page_facts(&engine.space, block)->dirty);
             lent +=
-                engine.space.by_page ? ff_mask_count(&facts->tier[tier].resident) : FF_BLOCK_PAGES;
+                engine.view.unit == 1 ? ff_mask_count(&facts->tier[tier].resident) : FF_BLOCK_PAGES;
             removable += ff_mask_count(&clean);
         }
         assert_int_equal(engine.view.lending[tier].lent, lent);

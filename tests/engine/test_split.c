@@ -204,7 +204,6 @@ static void open_pages(const char *system, uint64_t chunks) {
     struct ff__engine_config config = config_for(system, chunks);
     struct ff_error error = {""};
     config.granule = 1;
-    config.in_chunks = true;
     if (ff__engine_init(&engine, &config, &error))
         fail_msg("%s", error.message);
     fake_open(&fake, &engine.space, 1);

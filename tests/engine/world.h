@@ -183,7 +183,6 @@ static inline void world_open(struct world *world, const struct world_shape *sha
         .devices = shape->devices,
         .memory = shape->chunks * BLOCK_BYTES,
         .granule = shape->granule,
-        .in_chunks = true,
         .reserve = 1,
         .controls =
             FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE | FF_CONTROLS_SAMPLING,
@@ -704,7 +703,7 @@ static inline void step_capacity(struct world *world) {
     int status = ff__engine_set_memory(&world->engine, tier, pages * FF_PAGE_SIZE);
     if (status != (pages < FF_BLOCK_PAGES ? -EINVAL : 0))
         fake_blame(&world->fake, "the capacity cannot be set: %d", status);
-    seen[SEEN_ABOVE_CAPACITY] += ff__space_excess(space, tier) > 0;
+    seen[SEEN_ABOVE_CAPACITY] += ff__memory_of(&world->engine, tier).excess > 0;
 }
 
 /* ---- living ---- */

@@ -439,14 +439,14 @@ static void test_short_lists(void **state) {
     const struct ff_evict_policy *evict = &ff__evict_predicted_plus;
     for (int by_page = 0; by_page < 2; by_page++) {
         open_evictor(evict);
-        fake.view.by_page = by_page;
+        fake.view.unit = by_page ? 1 : FF_BLOCK_PAGES;
         static const uint32_t gone[] = {40, 41, 50, 23, 12}; /* others are the running kernel's */
         for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++)
             leave(evict, gone[i]);
         for (uint32_t capacity = 0; capacity < 3; capacity++) {
             struct ff_victim_list list = {victims, 0, capacity};
             const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES,
-                                                     FF_BLOCK_PAGES};
+                                                     fake.view.unit};
             memset(victims, 0x5a, sizeof victims);
             evict->pick(evictor.state, &fake.view, &request, &list);
             assert_int_equal(list.count, capacity);
@@ -467,7 +467,7 @@ static void test_long_list(void **state) {
         needed[count] = count;
     needed[count] = FF_NONE;
     open_policy(NULL, 0);
-    fake.view.by_page = true;
+    fake.view.unit = 1;
     run(0, needed);
     run(0, needed);
     tell(FF_EVENT_LAUNCH, 0, FF_NONE);
@@ -479,8 +479,7 @@ static void test_long_list(void **state) {
          block++) /* came so that none of the others is a latest arrival */
         leave(evict, block);
     struct ff_victim_list list = {victims, 0, BLOCKS};
-    const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES,
-                                             FF_BLOCK_PAGES};
+    const struct ff_evict_request request = {FF_EVICT_FOR_FAULT, 1, 60, FF_BLOCK_PAGES, 1};
     evict->pick(evictor.state, &fake.view, &request, &list);
     assert_int_equal(list.count, 16);
     for (uint32_t i = 0; i < list.count; i++)

@@ -540,7 +540,7 @@ static void open_evictor(struct evictor *e, bool by_page, int64_t slack, int64_t
     }
     struct ff_view *view = &e->bench.fake.view;
     view->ranges = e->ranges;
-    view->by_page = by_page;
+    view->unit = by_page ? 1 : FF_BLOCK_PAGES;
     view->now_ns = 1000;
     view->last_uses[1] = (struct ff_last_uses){e->range_used, e->page_used};
     instance_init(&e->bench.instance, &evict->base);

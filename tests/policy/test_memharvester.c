@@ -23,7 +23,6 @@ struct bench {
 static void bench_open(struct bench *bench, const struct ff_policy *policy) {
     memset(bench, 0, sizeof *bench);
     fake_open(&bench->fake, TIERS, BLOCKS);
-    bench->fake.view.granule = FF_BLOCK_PAGES;
     bench->fake.view.lending = bench->lending;
     for (uint32_t tier = 1; tier < TIERS; tier++) {
         bench->fake.free_pages[tier] = CAPACITY * FF_BLOCK_PAGES;

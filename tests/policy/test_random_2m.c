@@ -137,7 +137,7 @@ static void test_by_page(void **state) {
     (void)state;
     struct bench bench;
     bench_open(&bench, 2);
-    bench.fake.view.by_page = true;
+    bench.fake.view.unit = 1;
     for (uint32_t block = 0; block < 10; block++) {
         come(&bench, block);
         *fake_resident(&bench.fake, TIER, block) = ff_mask_of_run(0, 100);

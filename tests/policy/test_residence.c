@@ -33,7 +33,6 @@ static void bench_open(struct bench *bench, uint64_t capacity) {
     bench->links[FF_TIER_HOST * 2 + TIER] = bench->links[TIER * 2 + FF_TIER_HOST] = cost;
     bench->fake.view.links = bench->links;
     bench->fake.view.fault_ns = 9000;
-    bench->fake.view.granule = FF_BLOCK_PAGES;
     bench->fake.view.capacity[TIER] = capacity;
     record_start(&bench->recording);
 }
@@ -158,7 +157,7 @@ static void test_small_blocks(void **state) {
     for (uint32_t i = 0; i < 2; i++) {
         struct bench bench;
         bench_open(&bench, FF_BLOCK_PAGES);
-        bench.fake.view.granule = granules[i];
+        bench.fake.view.unit = granules[i];
         bench.fake.blocks[0].page_count = bench.fake.blocks[1].page_count = FF_BLOCK_PAGES / 2;
         record_use(&bench.recording, 2, 0, 1, 100);
         record_use(&bench.recording, 2, 1, 1, 200);
@@ -206,7 +205,7 @@ static void test_limits(void **state) {
 static void draw(struct bench *bench, uint64_t seed) {
     struct ff__random random = ff__random_seeded(seed);
     bench_open(bench, FF_BLOCK_PAGES * (1 + ff__random_below(&random, BLOCKS)));
-    bench->fake.view.granule = ff__random_below(&random, 2) ? FF_BLOCK_PAGES : FF_LEAF_PAGES;
+    bench->fake.view.unit = ff__random_below(&random, 2) ? FF_BLOCK_PAGES : FF_LEAF_PAGES;
     for (uint32_t b = 0; b < BLOCKS; b++) {
         uint32_t pages = 1 + ff__random_below(&random, ff__random_below(&random, 2) ? 2 : 40);
         uint32_t first = ff__random_below(&random, FF__WINDOWS),
@@ -219,8 +218,8 @@ static void draw(struct bench *bench, uint64_t seed) {
 
 /* Pages of memory that the block takes. */
 static uint64_t taken(const struct bench *bench, uint32_t block) {
-    return bench->fake.view.granule == FF_BLOCK_PAGES ? FF_BLOCK_PAGES
-                                                      : bench->fake.blocks[block].page_count;
+    return bench->fake.view.unit == FF_BLOCK_PAGES ? FF_BLOCK_PAGES
+                                                   : bench->fake.blocks[block].page_count;
 }
 
 static void test_capacity(void **state) {

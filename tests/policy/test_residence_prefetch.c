@@ -41,7 +41,6 @@ static void bench_open(struct bench *bench, uint64_t access_ps, bool remote) {
     bench->links[FF_TIER_HOST * 2 + TIER] = bench->links[TIER * 2 + FF_TIER_HOST] = cost;
     view->links = bench->links;
     view->fault_ns = 9000;
-    view->granule = FF_BLOCK_PAGES;
     view->capacity[TIER] = FF_BLOCK_PAGES;
     bench->fake.free_pages[TIER] = FF_BLOCK_PAGES;
     record(&bench->recording);

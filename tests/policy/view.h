@@ -55,7 +55,7 @@ static inline uint32_t fake_granule(const void *state, uint32_t tier, uint32_t b
     const struct fake *fake = state;
     uint32_t frame = ff__facts_frame(fake_facts(fake, block), tier);
     if (frame == FF_NONE)
-        return fake->view.granule;
+        return fake->view.unit;
     return frame == FF__SPLIT ? FF_LEAF_PAGES : frame == FF__SPLIT_PAGES ? 1 : FF_BLOCK_PAGES;
 }
 
@@ -79,6 +79,7 @@ static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks)
     fake->view.memory = (struct ff_memory){&hooks, fake};
     fake->view.coming_at = ff__facts_size(tiers) + offsetof(struct ff__page_facts, coming);
     fake->view.facts_size = ff__facts_size(tiers) + sizeof(struct ff__page_facts);
+    fake->view.unit = FF_BLOCK_PAGES;
     fake->facts = fake_zeroed(blocks * fake->view.facts_size);
     fake->range = (struct ff_range){.block_count = blocks, .home_tier = 1};
     for (uint32_t i = 0; i < blocks; i++)

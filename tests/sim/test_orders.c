@@ -5,6 +5,8 @@
 #include "base/leaves.h"
 #include "policy/common/tree.h"
 
+#include <errno.h>
+
 #define LENGTH 3000u
 #define PAGES  1900u
 #define BLOCKS 4u
@@ -350,9 +352,8 @@ static void forget_empty(struct twin *twin, const struct toucher *toucher) {
 static void step(struct toucher *toucher, struct twin *twin, const struct order *order,
                  const char *system, uint32_t reserve, uint64_t page, uint32_t i) {
     static struct question question;
-    const struct ff__space *space = &toucher->engine.space;
-    bool write = i % 7 == 0, by_page = space->by_page;
-    uint64_t room = space->capacity[1] - ff__space_held(space, 1);
+    bool write = i % 7 == 0, by_page = toucher->engine.view.unit == 1;
+    uint64_t room = ff_view_free_pages(&toucher->engine.view, 1);
     forget_empty(twin, toucher);
     see_access(twin, page, write, !touch_has(toucher, page));
     look(&question, toucher, twin);
@@ -426,11 +427,55 @@ static void test_lfu_2m(void **state) {
     check_order(&(struct order){"lfu-2m", find_least_used, find_least_used_block});
 }
 
+/* ---- how much there is ---- */
+
+static void expect_room(const struct toucher *toucher, uint64_t free, uint64_t held,
+                        uint64_t excess) {
+    struct ff__tier_memory memory = ff__page_allocator.memory(&toucher->engine, 1);
+    assert_int_equal(memory.free, free);
+    assert_int_equal(memory.held, held);
+    assert_int_equal(memory.excess, excess);
+}
+
+/* What is held above a lowered capacity leaves first; what is forgotten is free, and still there. */
+static void test_capacity(void **state) {
+    (void)state;
+    static struct toucher toucher;
+    struct toucher_shape shape = {
+        .system = "demand:evict=lru-4k", .pages = 512, .memory = 100, .by_page = true};
+    touch_open(&toucher, &shape);
+    for (uint64_t page = 0; page < 80; page++)
+        touch(&toucher, page, false);
+    expect_room(&toucher, 20, 80, 0);
+    assert_int_equal(ff__engine_set_memory(&toucher.engine, 1, 60 * FF_PAGE_SIZE), 0);
+    expect_room(&toucher, 0, 80, 20);
+    touch(&toucher, 100, false); /* in the place of another one */
+    expect_room(&toucher, 0, 80, 20);
+    assert_int_equal(ff__engine_preevict(&toucher.engine, ++toucher.now_ns, 1, &toucher.job),
+                     FF__JOB_RUN);
+    touch_finish(&toucher, &toucher.job);
+    expect_room(&toucher, 0, 60, 0);
+    assert_int_equal(ff__engine_set_memory(&toucher.engine, 1, 100 * FF_PAGE_SIZE), 0);
+    expect_room(&toucher, 40, 60, 0);
+    assert_int_equal(ff__engine_set_memory(&toucher.engine, 1, 101 * FF_PAGE_SIZE), -EINVAL);
+    assert_int_equal(toucher.engine.space.stats.capacity, 100 * FF_PAGE_SIZE);
+    ff__pages_forget(&toucher.engine, ++toucher.now_ns, 1);
+    expect_room(&toucher, 100, 60, 0);
+    assert_true(touch_has(&toucher, 100));
+    assert_int_equal(
+        ff__engine_evict(&toucher.engine, ++toucher.now_ns, 0, 1, NULL, NULL, &toucher.job),
+        FF__JOB_RUN);
+    touch_finish(&toucher, &toucher.job);
+    ff__pages_forget(&toucher.engine, ++toucher.now_ns, 1);
+    expect_room(&toucher, 100, 0, 0);
+    touch_close(&toucher);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lru_4k), cmocka_unit_test(test_lru_64k),
-        cmocka_unit_test(test_lru_2m), cmocka_unit_test(test_tree_half),
-        cmocka_unit_test(test_lfu_2m),
+        cmocka_unit_test(test_capacity),  cmocka_unit_test(test_lru_4k),
+        cmocka_unit_test(test_lru_64k),   cmocka_unit_test(test_lru_2m),
+        cmocka_unit_test(test_tree_half), cmocka_unit_test(test_lfu_2m),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,11 +5,13 @@
 
 #include "base/cases.h"
 
+#include "backend/sim/pages.h"
 #include "base/random.h"
 #include "engine/internal.h"
 
 struct toucher {
     struct ff__engine engine;
+    struct ff__page_counts counts;
     struct ff__job job; /* the last fault's */
     uint64_t now_ns, misses;
     /* of the range and its pages, in touches */
@@ -33,7 +35,8 @@ static inline void touch_open(struct toucher *toucher, const struct toucher_shap
         .address_space = blocks * FF_BLOCK_SIZE,
         .devices = 1,
         .memory = shape->memory * FF_PAGE_SIZE,
-        .granule = shape->by_page ? 1 : FF_BLOCK_PAGES,
+        .allocator = shape->by_page ? &ff__page_allocator : NULL,
+        .allocator_state = &toucher->counts,
         .controls =
             FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE | FF_CONTROLS_SAMPLING,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |

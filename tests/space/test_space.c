@@ -24,14 +24,19 @@ struct twin {
 };
 
 static void open_space(struct ff__space *space, uint32_t devices, uint64_t chunks) {
-    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, chunks * BLOCK,
-                                    FF_BLOCK_PAGES, false, 0),
+    assert_int_equal(ff__space_init(space, BASE, WINDOWS * BLOCK, devices, chunks * FF_BLOCK_PAGES,
+                                    chunks, 0, false),
                      0);
+}
+
+static int check(const struct ff__space *space, struct ff_error *error) {
+    uint64_t resident[FF_TIERS_MAX];
+    return ff__space_check(space, resident, error);
 }
 
 static void check_holds(const struct ff__space *space) {
     struct ff_error error = {""};
-    if (ff__space_check(space, &error))
+    if (check(space, &error))
         fail_msg("%s", error.message);
 }
 
@@ -179,21 +184,16 @@ static void test_refuses(void **state) {
     (void)state;
     struct ff__space space;
     uint32_t range = 77;
-    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, BLOCK, FF_BLOCK_PAGES, false, 0),
+    const uint64_t pages = FF_BLOCK_PAGES;
+    assert_int_equal(ff__space_init(&space, BASE + 4096, BLOCK, 1, pages, 1, 0, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, pages, 1, 0, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, 0, 0, 0, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, pages, 1, 0, false), -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, pages, 1, 0, false),
                      -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK - 1, 1, BLOCK, FF_BLOCK_PAGES, false, 0),
-                     -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK - 1, FF_BLOCK_PAGES, false, 0),
-                     -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 0, BLOCK, FF_BLOCK_PAGES, false, 0),
-                     -EINVAL);
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, pages, 1, 0, false), -EINVAL);
     assert_int_equal(
-        ff__space_init(&space, BASE, BLOCK, FF_TIERS_MAX, BLOCK, FF_BLOCK_PAGES, false, 0),
-        -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK << 33, 1, BLOCK, FF_BLOCK_PAGES, false, 0),
-                     -EINVAL);
-    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK << 33, FF_BLOCK_PAGES, false, 0),
-                     -EINVAL);
+        ff__space_init(&space, BASE, BLOCK, 1, pages << 33, UINT64_C(1) << 33, 0, false), -EINVAL);
     open_space(&space, 8, 1);
     assert_int_equal(ff__range_add(&space, 0, 0, 1, &range), -EINVAL);
     assert_int_equal(ff__range_add(&space, 1, FF_BLOCK_PAGES, 1, &range), -EINVAL);
@@ -228,7 +228,7 @@ static void test_counts_allocated(void **state) {
     ff__space_fini(&space);
 }
 
-/* A live backend does not pay for what only the simulator, and memory by the page, need. */
+/* A live backend does not pay for what only the simulator needs. */
 static void test_size_of_facts(void **state) {
     (void)state;
     struct ff__space space;
@@ -236,14 +236,10 @@ static void test_size_of_facts(void **state) {
     assert_true(space.facts_size <= 512);
     assert_int_equal(space.page_facts_at, 0);
     ff__space_fini(&space);
-    for (int by_page = 0; by_page < 2; by_page++) {
-        assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, BLOCK, by_page ? 1 : FF_BLOCK_PAGES,
-                                        !by_page, 0),
-                         0);
-        assert_int_equal(space.page_facts_at, ff__facts_size(2));
-        assert_int_equal(space.facts_size, ff__facts_size(2) + sizeof(struct ff__page_facts));
-        ff__space_fini(&space);
-    }
+    assert_int_equal(ff__space_init(&space, BASE, BLOCK, 1, FF_BLOCK_PAGES, 1, 0, true), 0);
+    assert_int_equal(space.page_facts_at, ff__facts_size(2));
+    assert_int_equal(space.facts_size, ff__facts_size(2) + sizeof(struct ff__page_facts));
+    ff__space_fini(&space);
 }
 
 /* What a test leaves in a block, in every field. */
@@ -264,8 +260,7 @@ static void check_born_clean(uint32_t blocks) {
     uint32_t before, range, after, first;
     uint64_t pages = (uint64_t)blocks * FF_BLOCK_PAGES;
     assert_int_equal(
-        ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * BLOCK, FF_BLOCK_PAGES, false, 0),
-        0);
+        ff__space_init(&space, BASE, (blocks + 2) * BLOCK, 2, 4 * FF_BLOCK_PAGES, 4, 0, false), 0);
     assert_int_equal(ff__range_add(&space, 1, 0, 1, &before), 0);
     assert_int_equal(ff__range_add(&space, pages, 0, 1, &range), 0);
     assert_int_equal(ff__range_add(&space, 1, 0, 1, &after), 0);
@@ -389,9 +384,9 @@ static void test_check_finds(void **state) {
         struct ff_error error = {""};
         open_sound(&space);
         breaks[i](&space);
-        if (ff__space_check(&space, &error) != -EUCLEAN || !error.message[0])
+        if (check(&space, &error) != -EUCLEAN || !error.message[0])
             fail_msg("break %zu was not found", i);
-        assert_int_equal(ff__space_check(&space, NULL), -EUCLEAN);
+        assert_int_equal(check(&space, NULL), -EUCLEAN);
         ff__space_fini(&space);
     }
 }
@@ -470,7 +465,7 @@ static void test_check_finds_in_split_blocks(void **state) {
         struct ff__space space;
         open_sound_split(&space);
         breaks[i](&space);
-        if (ff__space_check(&space, NULL) != -EUCLEAN)
+        if (check(&space, NULL) != -EUCLEAN)
             fail_msg("break %zu was not found", i);
         ff__facts(&space, 0)->busy = 1; /* its leaves may change hands */
         ff__facts(&space, 1)->busy = 1;
@@ -487,7 +482,7 @@ static void test_check_finds_in_single_pages(void **state) {
         struct ff__space space;
         open_sound_pages(&space);
         breaks[i](&space);
-        if (ff__space_check(&space, NULL) != -EUCLEAN)
+        if (check(&space, NULL) != -EUCLEAN)
             fail_msg("break %zu was not found", i);
         ff__space_fini(&space);
     }
@@ -504,33 +499,8 @@ static void test_check_allows_what_is_in_flight(void **state) {
     ff__space_fini(&space);
 }
 
-/* By page: what is held above a lowered capacity is given back first, and what is taken meanwhile is above it, too. */
-static void test_capacity_by_page(void **state) {
-    (void)state;
-    struct ff__space paged;
-    assert_int_equal(ff__space_init(&paged, 0, 16 * BLOCK, 1, 100 * FF_PAGE_SIZE, 1, false, 0), 0);
-    ff__space_take(&paged, 1, 80);
-    assert_int_equal(ff__space_set_capacity(&paged, 1, 60 * FF_PAGE_SIZE), 0);
-    assert_int_equal(ff__space_excess(&paged, 1), 20);
-    assert_int_equal(paged.free_pages[1], 0);
-    assert_int_equal(ff__space_held(&paged, 1), 80);
-    ff__space_give(&paged, 1, 15);
-    ff__space_take(&paged, 1, 3);
-    assert_int_equal(ff__space_excess(&paged, 1), 8);
-    assert_int_equal(ff__space_held(&paged, 1), 68);
-    ff__space_give(&paged, 1, 10);
-    assert_int_equal(ff__space_excess(&paged, 1), 0);
-    assert_int_equal(paged.free_pages[1], 2);
-    assert_int_equal(ff__space_set_capacity(&paged, 1, 100 * FF_PAGE_SIZE), 0);
-    assert_int_equal(paged.free_pages[1], 42);
-    assert_int_equal(paged.stats.capacity, 100 * FF_PAGE_SIZE);
-    assert_int_equal(ff__space_set_capacity(&paged, 1, 101 * FF_PAGE_SIZE), -EINVAL);
-    ff__space_fini(&paged);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_capacity_by_page),
         cmocka_unit_test(test_ranges_against_a_list),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_counts_allocated),

@@ -112,6 +112,8 @@ static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *
         .address_space = space,
         .devices = config->devices,
         .memory = memory,
+        .allocator = sim->gpu->granule == FF_PAGE_SIZE ? &ff__page_allocator : NULL,
+        .allocator_state = &sim->pages,
         .granule = (uint32_t)(sim->gpu->granule / FF_PAGE_SIZE),
         .separate = true,
         .peer_links = true,

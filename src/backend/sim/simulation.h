@@ -19,15 +19,15 @@
 #include "backend/sim/host/launch.h"
 #include "backend/sim/machine/event.h"
 #include "backend/sim/machine/links.h"
+#include "backend/sim/pages.h"
 #include "backend/sim/sim.h"
-
-#include "engine/engine.h"
 
 struct sim {
     const struct ff__sim_config *config;
     const struct ff__gpu *gpu;
     const struct fault_model *model;
     struct ff__engine *engine;
+    struct ff__page_counts pages;  /* of the engine's memory, where that is given out by the page */
     const struct ff__space *space; /* the engine's; NULL: there is no engine */
     struct job *jobs;
     uint32_t job_count;

@@ -5,7 +5,7 @@
 #define END FF_NONE /* of a list; 0 in a link is "on no list", others are unit + 1 */
 
 static uint32_t unit_of(const struct ff_view *view, uint32_t page) {
-    return view->by_page ? page : page / FF_BLOCK_PAGES * FF_BLOCK_PAGES;
+    return page / ff__belady_unit(view) * ff__belady_unit(view);
 }
 
 int ff__belady_start(struct ff__belady *belady, const struct ff_policy_env *env) {
@@ -76,8 +76,8 @@ uint32_t ff__belady_sort(struct ff__belady *belady, uint32_t block, const struct
 
 static uint64_t unit_next(struct ff__belady *belady, const struct ff_view *view, uint32_t unit) {
     uint64_t soonest = ff__belady_next(belady, unit);
-    uint32_t count = view->by_page ? 1 : view->blocks[unit / FF_BLOCK_PAGES].page_count;
-    for (uint32_t page = 1; page < count; page++) {
+    uint32_t count = view->blocks[unit / FF_BLOCK_PAGES].page_count;
+    for (uint32_t page = 1; page < count && page < ff__belady_unit(view); page++) {
         uint64_t next = ff__belady_next(belady, unit + page);
         soonest = next < soonest ? next : soonest;
     }
@@ -86,7 +86,7 @@ static uint64_t unit_next(struct ff__belady *belady, const struct ff_view *view,
 
 /* ---- uses ---- */
 
-/* A block's key takes a look at all of its pages: only when it is asked for. */
+/* The key of a block takes a look at all of its pages: only when it is asked for. */
 static void use(struct ff__belady *belady, const struct ff_view *view, uint32_t page) {
     belady->at++;
     belady->uses[page].passed++;
@@ -94,7 +94,7 @@ static void use(struct ff__belady *belady, const struct ff_view *view, uint32_t 
     uint32_t unit = unit_of(view, page);
     if (!ff__heap_has(&belady->heap, unit))
         return;
-    if (view->by_page)
+    if (ff__belady_unit(view) == 1)
         ff__heap_set(&belady->heap, unit, ff__belady_next(belady, unit));
     else if (belady->uses[unit].link == 0)
         push(belady, &belady->stale, unit);
@@ -113,13 +113,12 @@ void ff__belady_access(struct ff__belady *belady, const struct ff_view *view,
 
 void ff__belady_arrival(struct ff__belady *belady, const struct ff_view *view, uint32_t block,
                         const struct ff_mask *pages) {
-    uint32_t first = block * FF_BLOCK_PAGES;
-    if (!view->by_page) {
-        ff__heap_set(&belady->heap, first, unit_next(belady, view, first));
-        return;
-    }
+    uint32_t last = FF_NONE;
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        ff__heap_set(&belady->heap, first + page, ff__belady_next(belady, first + page));
+        uint32_t unit = unit_of(view, block * FF_BLOCK_PAGES + page);
+        if (unit != last)
+            ff__heap_set(&belady->heap, unit, unit_next(belady, view, unit));
+        last = unit;
     }
 }
 

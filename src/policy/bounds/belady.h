@@ -7,8 +7,8 @@
  * its own: what was used n times is needed next where the recording uses it for the n + 1st time, and
  * if others are far beyond that, it is overdue, and needed first of all.
  *
- * A unit is a page, or where memory is allocated by the block a block, which then goes by the number
- * of its first page and is needed when the first of its pages is. */
+ * A unit is a page where single pages leave, and elsewhere a block, which then goes by the number of
+ * its first page and is needed when the first of its pages is. */
 #ifndef FF_POLICY_BOUNDS_BELADY_H
 #define FF_POLICY_BOUNDS_BELADY_H
 
@@ -31,9 +31,14 @@ struct ff__belady {
     struct ff__use *uses;
     struct ff__heap heap; /* units on the device */
     uint64_t at;          /* uses so far, and about where the live run is in the recorded one */
-    uint32_t stale;       /* by block: blocks whose key is to be looked up again */
+    uint32_t stale;       /* blocks whose key is to be looked up again */
     uint32_t aside;       /* units that a search has taken out of the heap */
 };
+
+/* Pages of a unit. */
+static inline uint32_t ff__belady_unit(const struct ff_view *view) {
+    return view->unit == 1 ? 1 : FF_BLOCK_PAGES;
+}
 
 /* -EINVAL: no future, or not of this address space. */
 int ff__belady_start(struct ff__belady *belady, const struct ff_policy_env *env);

@@ -26,14 +26,14 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
 }
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    if (leave->kind == FF_LEAVE_PAGES && view->by_page)
+    if (leave->kind == FF_LEAVE_PAGES && ff__belady_unit(view) == 1)
         ff__belady_departure(state, leave->block, leave->pages);
     else if (leave->kind == FF_LEAVE_RELEASED)
         block_freed(state, leave->block);
 }
 
-/* A prefetch evicts no page that is needed before the prefetched ones: the first of the block's
- * absent pages, or by page as many of them as room is wanted for. */
+/* A prefetch evicts no page that is needed before the prefetched ones: as many of the block's absent
+ * pages as units of room are wanted. */
 static uint64_t needed_after(struct ff__belady *belady, const struct ff_view *view,
                              const struct ff_evict_request *request) {
     struct ff__next_use next[FF_BLOCK_PAGES];
@@ -44,19 +44,17 @@ static uint64_t needed_after(struct ff__belady *belady, const struct ff_view *vi
     struct ff_mask absent = ff_view_pages(view, block);
     absent = ff_mask_minus(&absent, &there);
     uint32_t count = ff__belady_sort(belady, block, &absent, next);
-    uint64_t wanted = view->by_page && request->pages > 0 ? request->pages : 1;
+    uint64_t wanted = (request->pages + ff__belady_unit(view) - 1) / ff__belady_unit(view);
+    wanted += wanted == 0;
     return wanted <= count ? next[wanted - 1].next : FF__NEVER;
 }
 
 static void name(struct ff__naming *naming, uint32_t unit) {
-    const struct ff_view *view = naming->view;
-    uint32_t block = unit / FF_BLOCK_PAGES, tier = naming->request->tier;
-    if (!ff_view_evictable(view, tier, block))
-        return;
-    if (view->by_page)
-        ff__name_page(naming, block, unit % FF_BLOCK_PAGES);
-    else if (block != naming->request->for_block)
-        ff__name(naming, block, ff_view_resident(view, tier, block));
+    uint32_t block = unit / FF_BLOCK_PAGES;
+    struct ff_mask page = ff_mask_of_page(unit % FF_BLOCK_PAGES);
+    struct ff_mask pages = ff__to_name(naming, block, &page);
+    if (ff__may_name(naming, block))
+        ff__name(naming, block, &pages);
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,

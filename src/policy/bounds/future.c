@@ -50,16 +50,15 @@ struct future_room {
 
 static struct future_room room_on(struct future *future, const struct ff_view *view,
                                   uint32_t tier) {
-    uint32_t unit = view->by_page ? 1 : FF_BLOCK_PAGES;
-    return (struct future_room){&future->belady, view, tier, ff_view_free_pages(view, tier) / unit};
+    return (struct future_room){&future->belady, view, tier,
+                                ff_view_free_pages(view, tier) / ff__belady_unit(view)};
 }
 
 /* Departures are not told to prefetching: they are noticed here. */
 static bool is_on_device(const struct ff_view *view, uint32_t unit) {
-    uint32_t block = unit / FF_BLOCK_PAGES, page = unit % FF_BLOCK_PAGES;
+    struct ff_page page = {unit / FF_BLOCK_PAGES, unit % FF_BLOCK_PAGES};
     for (uint32_t tier = 1; tier < view->tier_count; tier++)
-        if (view->by_page ? ff_mask_test(ff_view_resident(view, tier, block), page)
-                          : ff_view_holds(view, tier, block))
+        if (ff_view_holds_page(view, tier, page))
             return true;
     return false;
 }
@@ -83,10 +82,16 @@ static bool take(struct future_room *room, uint64_t next) {
     return false;
 }
 
+/* Memory for a page: in larger units the first one of a block takes it for all. */
+static bool take_for(struct future_room *room, uint32_t block, bool is_first, uint64_t next) {
+    bool has = ff__belady_unit(room->view) > 1 &&
+               (!is_first || ff_view_holds(room->view, room->tier, block));
+    return has || take(room, next);
+}
+
 /* ---- with a fault ---- */
 
-/* The faulted pages take their memory first, whatever is evicted for them. By block, the other pages need
- * none of their own. */
+/* The faulted pages take their memory first, whatever is evicted for them. */
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     struct future *future = state;
@@ -101,10 +106,10 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
     future->planned = 0;
     uint32_t count = ff__belady_sort(&future->belady, group->block, &absent, next);
     uint64_t end = future->belady.at + future->ahead;
-    for (uint32_t i = 0, need = ff_mask_count(&group->faulted); view->by_page && i < need; i++)
-        take(&room, 0);
+    for (uint32_t i = 0, need = ff_mask_count(&group->faulted); i < need; i++)
+        take_for(&room, group->block, false, 0);
     for (uint32_t i = 0; i < count && next[i].next < end; i++) {
-        if (view->by_page && !take(&room, next[i].next))
+        if (!take_for(&room, group->block, false, next[i].next))
             break;
         ff_mask_set(&advice->prefetch, next[i].page);
     }
@@ -118,12 +123,6 @@ static struct ff_advice *find(const struct ff_advice_list *list, uint32_t block)
         if (list->items[i].block == block)
             return &list->items[i];
     return NULL;
-}
-
-/* Memory for the page: by block, the first one takes it for all. */
-static bool take_for(struct future_room *room, uint32_t block, bool is_first, uint64_t next) {
-    bool has = !room->view->by_page && (!is_first || ff_view_holds(room->view, room->tier, block));
-    return has || take(room, next);
 }
 
 /* False: not now, and nothing after it. */

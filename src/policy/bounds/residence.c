@@ -13,7 +13,7 @@ static double out_ns(const struct ff_view *view, uint32_t tier, uint64_t pages) 
 }
 
 static uint64_t size_of(const struct ff_view *view, uint32_t block) {
-    return view->granule == FF_BLOCK_PAGES ? FF_BLOCK_PAGES : view->blocks[block].page_count;
+    return view->unit == FF_BLOCK_PAGES ? FF_BLOCK_PAGES : view->blocks[block].page_count;
 }
 
 static bool is_in(const struct ff__residence_block *block, uint32_t window) {

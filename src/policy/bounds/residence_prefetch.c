@@ -3,6 +3,7 @@
  * hardly any faults.
  *
  * Where nothing can be chosen so, all is left to prefetching by the order of the recording (future.c). */
+#include "policy/bounds/belady.h"
 #include "policy/bounds/future.h"
 #include "policy/bounds/residence.h"
 #include "policy/common/inner.h"
@@ -100,9 +101,9 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
         return;
     if (self->may_choose) {
         self->may_choose = false;
-        self->is_chosen =
-            !view->by_page && ff__residence_make(&self->chosen, view, event->tier, self->recorded,
-                                                 self->blocks, view->block_limit);
+        self->is_chosen = ff__belady_unit(view) > 1 &&
+                          ff__residence_make(&self->chosen, view, event->tier, self->recorded,
+                                             self->blocks, view->block_limit);
     }
     if (self->is_chosen)
         set_up(self, view, advice);

@@ -34,21 +34,13 @@ static bool joins(const struct ff__naming *naming, uint32_t block, const struct 
     return false;
 }
 
-static void name(struct ff__naming *naming, uint32_t block, struct ff_mask pages, uint32_t count) {
+void ff__name(struct ff__naming *naming, uint32_t block, const struct ff_mask *pages) {
     struct ff_victim_list *victims = naming->victims;
-    if (!joins(naming, block, &pages)) {
+    if (!joins(naming, block, pages)) {
         naming->full = victims->count == victims->capacity;
         if (naming->full)
             return;
-        victims->items[victims->count++] = (struct ff_victim){block, pages};
+        victims->items[victims->count++] = (struct ff_victim){block, *pages};
     }
-    naming->named += count;
-}
-
-void ff__name(struct ff__naming *naming, uint32_t block, const struct ff_mask *pages) {
-    name(naming, block, *pages, ff_mask_count(pages));
-}
-
-void ff__name_page(struct ff__naming *naming, uint32_t block, uint32_t page) {
-    name(naming, block, ff_mask_of_page(page), 1);
+    naming->named += ff_mask_count(pages);
 }

@@ -54,8 +54,33 @@ static inline bool ff__naming_done(const struct ff__naming *naming) {
            (naming->request->granule < FF_BLOCK_PAGES && naming->named >= naming->request->pages);
 }
 
+/* Whether single pages leave: just what is named, and of a block for itself, too. Where memory is in
+ * larger units, a block that is named leaves as a whole, or by the leaf. */
+static inline bool ff__names_pages(const struct ff_view *view) {
+    return view->unit == 1;
+}
+
+/* Whether the block can leave, which does not do so for itself. */
+static inline bool ff__may_name(const struct ff__naming *naming, uint32_t block) {
+    return (block != naming->request->for_block || ff__names_pages(naming->view)) &&
+           ff_view_evictable(naming->view, naming->request->tier, block);
+}
+
+/* What is to be named of the block for these pages. */
+static inline struct ff_mask ff__to_name(const struct ff__naming *naming, uint32_t block,
+                                         const struct ff_mask *pages) {
+    const struct ff_mask *resident = ff_view_resident(naming->view, naming->request->tier, block);
+    return ff__names_pages(naming->view) ? ff_mask_and(pages, resident) : *resident;
+}
+
+/* Whether pages of the block are missing, where single pages leave. */
+static inline bool ff__is_in_part(const struct ff__naming *naming, uint32_t block) {
+    return ff__names_pages(naming->view) &&
+           ff_mask_count(ff_view_resident(naming->view, naming->request->tier, block)) <
+               naming->view->blocks[block].page_count;
+}
+
 /* Names these resident pages of a block. */
 void ff__name(struct ff__naming *naming, uint32_t block, const struct ff_mask *pages);
-void ff__name_page(struct ff__naming *naming, uint32_t block, uint32_t page);
 
 #endif

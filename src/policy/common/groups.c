@@ -149,13 +149,12 @@ static void name_leaves(struct group_hunt *hunt, uint32_t block, uint32_t leaves
 static void try_leaves(struct group_hunt *hunt, uint32_t block) {
     uint32_t leaves = unreserved_of(hunt, block);
     bool own = block == hunt->naming.request->for_block;
-    bool spared = own && (hunt->pass == PASS_PARTS || !hunt->naming.view->by_page);
-    if (spared || !ff_view_evictable(hunt->naming.view, hunt->groups->evictor.tier, block))
+    if ((own && hunt->pass == PASS_PARTS) || !ff__may_name(&hunt->naming, block))
         return;
     name_leaves(hunt, block, evictable_of(hunt, block, leaves));
 }
 
-/* By chunk, a block can only go as a whole, whatever it holds. */
+/* Where no single pages leave, a block can only go as a whole, whatever it holds. */
 static void try_block(struct group_hunt *hunt, uint32_t block) {
     const struct ff_view *view = hunt->naming.view;
     const struct ff_mask *resident = resident_of(hunt, block);
@@ -167,8 +166,7 @@ static void try_block(struct group_hunt *hunt, uint32_t block) {
     struct ff_mask coming = ff_view_coming(view, block);
     if (!ff_mask_empty(&coming))
         return;
-    if (view->by_page && hunt->pass == PASS_WHOLE &&
-        ff_mask_count(resident) < view->blocks[block].page_count)
+    if (hunt->pass == PASS_WHOLE && ff__is_in_part(&hunt->naming, block))
         return;
     ff__name(&hunt->naming, block, resident);
 }

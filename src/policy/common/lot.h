@@ -78,14 +78,12 @@ static inline uint32_t ff__lot_block_of(const struct ff__lot *lot, uint32_t unit
     return lot->unit_pages > 1 ? unit : unit / FF_BLOCK_PAGES;
 }
 
-/* A block does not leave to make room for itself; where memory is allocated by the page, pages of it may. */
 static inline enum ff__lot_answer
 ff__lot_can_go(const struct ff__lot *lot, const struct ff__lot_question *question, uint32_t unit) {
     const struct ff__naming *naming = question->naming;
     uint32_t block = ff__lot_block_of(lot, unit);
-    bool is_page = naming->view->by_page && lot->unit_pages == 1;
-    if ((block == naming->request->for_block && !is_page) ||
-        !ff_view_evictable(naming->view, naming->request->tier, block) ||
+    if ((block == naming->request->for_block && lot->unit_pages > 1) ||
+        !ff__may_name(naming, block) ||
         ff__lot_is_named(lot, naming->victims, block, unit % FF_BLOCK_PAGES))
         return FF__LOT_NO;
     return question->ask(question->state, naming->request, unit);
@@ -116,13 +114,13 @@ static inline uint32_t ff__lot_draw(struct ff__lot *lot, const struct ff__lot_qu
 
 static inline void ff__lot_name(const struct ff__lot *lot, struct ff__naming *naming,
                                 uint32_t unit) {
-    if (lot->unit_pages > 1)
-        ff__name(naming, unit, ff_view_resident(naming->view, naming->request->tier, unit));
-    else
-        ff__name_page(naming, unit / FF_BLOCK_PAGES, unit % FF_BLOCK_PAGES);
+    uint32_t block = ff__lot_block_of(lot, unit);
+    struct ff_mask page = ff_mask_of_page(unit % FF_BLOCK_PAGES);
+    const struct ff_mask *all = ff_view_resident(naming->view, naming->request->tier, block);
+    ff__name(naming, block, lot->unit_pages > 1 ? all : &page);
 }
 
-/* Names what is drawn. Where memory is allocated by the page, as many units as make room; by the block the first is
+/* Names what is drawn. Where single pages leave, as many units as make room; elsewhere the first is
  * enough, as others would only be second choices. `ask` gets `state`. */
 static inline void ff__lot_pick(struct ff__lot *lot, ff__lot_ask ask, const void *state,
                                 const struct ff_view *view, const struct ff_evict_request *request,
@@ -134,7 +132,7 @@ static inline void ff__lot_pick(struct ff__lot *lot, ff__lot_ask ask, const void
         if (unit == FF_NONE)
             return;
         ff__lot_name(lot, &naming, unit);
-        if (!view->by_page)
+        if (!ff__names_pages(view))
             return;
     }
 }

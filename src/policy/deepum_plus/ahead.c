@@ -28,7 +28,7 @@ void ff__ahead_judge_chunks(const struct ff_view *view, const struct ff_evict_re
                             struct ff_victim_list *victims) {
     uint64_t uses[FF__AHEAD_NAMED], needed = 0;
     uint32_t tier = request->tier, count = victims->count;
-    if (view->by_page || request->granule == FF_LEAF_PAGES || !view->forecast.hooks)
+    if (request->granule < FF_BLOCK_PAGES || !view->forecast.hooks)
         return; /* no block leaves for sharing a chunk */
     if (request->cause == FF_EVICT_FOR_PREFETCH)
         needed = ff_view_next_use(view, tier, request->for_block);

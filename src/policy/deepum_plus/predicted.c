@@ -6,6 +6,7 @@
  * or nothing. Pre-eviction and faults evict one that the running kernel does not need. If there is none, pre-eviction
  * evicts nothing, and a fault evicts the block that the running kernel needs last. The expectation is the forecast of the
  * prefetch policy; without a forecast, this is lrm. */
+#include "policy/common/evictor.h"
 #include "policy/common/migration_order.h"
 #include "policy/common/reserve.h"
 #include "policy/deepum_plus/ahead.h"
@@ -13,8 +14,8 @@
 #include "policy/registry.h"
 
 #define LOOK 512u /* blocks of the order that one pick looks at; ours */
-#define CHOICES                                                                                    \
-    4u /* by the block: the engine takes one chunk, and the first block may share its own */
+/* Where no single pages leave: the engine takes one chunk, and the first block may share its own. */
+#define CHOICES 4u
 
 /* Of a block. A launch that is predicted to use it is cached: a search over many expected blocks, which is repeated
  * often, then asks the forecast about few of them again. */
@@ -114,7 +115,7 @@ static inline bool may_go(const struct ff__order *order, uint32_t block,
 }
 
 static uint32_t wanted_of(const struct ff_view *view, const struct ff_victim_list *victims) {
-    uint32_t wanted = view->by_page ? FF__AHEAD_NAMED : CHOICES;
+    uint32_t wanted = ff__names_pages(view) ? FF__AHEAD_NAMED : CHOICES;
     return victims->capacity < wanted ? victims->capacity : wanted;
 }
 

@@ -1,5 +1,5 @@
 /* Forest's eviction (ISCA 2025): of the range that was used longest ago, the page that was used longest ago, with its leaf.
- * Where memory is allocated by the block, the block that has this page.
+ * Where no single pages leave, the block that has this page.
  *
  * Ranges that a running kernel uses have their last uses nanoseconds apart. While its warps wait for a page of one of them,
  * all the others are older, and the one that is oldest then is often small and used all the time. So ranges whose last uses
@@ -179,13 +179,11 @@ struct page_candidate {
     uint32_t use;
 };
 
-/* By block, what has been named goes as a whole, and who gets the memory stays. */
 static bool can_go(const struct page_hunt *hunt, uint32_t block) {
-    const struct ff_view *view = hunt->naming.view;
-    if (!hunt->forest->blocks[block].held || !ff_view_evictable(view, hunt->forest->tier, block))
+    if (!hunt->forest->blocks[block].held || !ff__may_name(&hunt->naming, block))
         return false;
     struct ff_mask named = named_of(hunt, block);
-    return view->by_page || (block != hunt->naming.request->for_block && ff_mask_empty(&named));
+    return ff__names_pages(hunt->naming.view) || ff_mask_empty(&named);
 }
 
 /* Looks at all pages of a block, and takes one that is older than the candidate. */
@@ -228,12 +226,11 @@ static struct page_candidate oldest_page(const struct page_hunt *hunt, uint32_t 
 /* The page's leaf, as far as it is there. */
 static struct ff_mask leaf_of(const struct page_hunt *hunt, struct ff_page page) {
     const struct ff_view *view = hunt->naming.view;
-    const struct ff_mask *resident = ff_view_resident(view, hunt->forest->tier, page.block);
     uint32_t range = view->blocks[page.block].range;
     uint32_t leaf_pages = ff__profile_shape(&hunt->forest->profile, range).leaf_pages;
     uint32_t first = page.page & -leaf_pages;
     struct ff_mask leaf = ff_mask_of_run(first, first + leaf_pages);
-    return view->by_page ? ff_mask_and(&leaf, resident) : *resident;
+    return ff__to_name(&hunt->naming, page.block, &leaf);
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,

@@ -122,9 +122,7 @@ static enum worth worth_of(const struct lfu *lfu, const struct ff__naming *namin
         return WORTH_NOTHING;
     if (reserved)
         return WORTH_RESERVED;
-    bool parts = view->by_page && ff_mask_count(ff_view_resident(view, tier, block)) <
-                                      view->blocks[block].page_count;
-    return parts ? WORTH_PARTS : WORTH_WHOLE;
+    return ff__is_in_part(naming, block) ? WORTH_PARTS : WORTH_WHOLE;
 }
 
 static uint32_t take_coldest(struct lfu *lfu) {

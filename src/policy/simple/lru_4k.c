@@ -37,9 +37,10 @@ static void name_run(const struct lru *lru, struct ff__naming *naming, uint32_t 
                      uint32_t end) {
     while (number != end && !ff__naming_done(naming)) {
         struct ff_page page = {(number - 1) / FF_BLOCK_PAGES, (number - 1) % FF_BLOCK_PAGES};
-        bool own = !naming->view->by_page && page.block == naming->request->for_block;
-        if (!own && ff_view_page_evictable(naming->view, lru->evictor.tier, page))
-            ff__name_page(naming, page.block, page.page);
+        struct ff_mask pages = ff_mask_of_page(page.page);
+        if (ff__may_name(naming, page.block) &&
+            ff_view_holds_page(naming->view, lru->evictor.tier, page))
+            ff__name(naming, page.block, &pages);
         number = ff__recency_link(&lru->list, number - 1)->next;
     }
 }

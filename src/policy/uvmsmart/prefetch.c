@@ -80,7 +80,7 @@ static uint64_t need_of(const struct ff_view *view, const struct ff_fault_group 
                         const struct ff_fault_advice *advice) {
     struct ff_mask coming = ff_mask_minus(&group->faulted, &advice->remote);
     coming = ff_mask_or(&coming, &advice->prefetch);
-    if (view->by_page)
+    if (view->unit == 1)
         return ff_mask_count(&coming);
     bool has_frame = ff_view_holds(view, group->tier, group->block);
     return has_frame || ff_mask_empty(&coming) ? 0 : FF_BLOCK_PAGES;

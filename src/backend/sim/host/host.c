@@ -124,7 +124,7 @@ static void synchronize(struct sim *sim, struct job *job, uint64_t time) {
         return;
     write_back(sim, job, time);
     for (uint32_t i = 0; i < job->device_count; i++)
-        ff__engine_forget(sim->engine, ff__sim_ns(time), 1 + job->first_device + i);
+        ff__pages_forget(sim->engine, ff__sim_ns(time), 1 + job->first_device + i);
 }
 
 static void free_array(struct sim *sim, struct job *job, uint32_t array, uint64_t time) {
