@@ -39,12 +39,12 @@ int ff__model_arrays(struct ff__workload *workload, const struct ff__array_spec 
 }
 
 /* The largest whole number of units up to `most` whose bytes fit in `size`; 0: none. */
-static uint64_t fit(ff__model_bytes bytes, const int64_t *params, uint64_t size, uint64_t unit,
-                    uint64_t most) {
+static uint64_t fit(const struct ff__workload *workload, ff__model_bytes bytes,
+                    const int64_t *params, uint64_t unit, uint64_t most) {
     uint64_t low = 0, high = most / unit;
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
-        if (bytes(middle * unit, params) <= size)
+        if (bytes(workload, params, middle * unit) <= (uint64_t)params[0])
             low = middle;
         else
             high = middle - 1;
@@ -59,28 +59,16 @@ int ff__model_size(const struct ff__workload *workload, const int64_t *params,
     uint64_t size = (uint64_t)params[0];
     uint64_t largest = most / unit * unit;
     if (size > 0)
-        n = fit(bytes, params, size, unit, most);
+        n = fit(workload, bytes, params, unit, most);
     if (n < unit)
         return ff__fail(error, -EINVAL, "size=%llu is too small for %s: it needs at least %llu",
-                        (unsigned long long)size, name, (unsigned long long)bytes(unit, params));
-    if (n > most || (size > 0 && n == largest && bytes(largest, params) < size / 2))
+                        (unsigned long long)size, name,
+                        (unsigned long long)bytes(workload, params, unit));
+    if (n > most || (size > 0 && n == largest && bytes(workload, params, largest) < size / 2))
         return ff__fail(error, -EINVAL, "too large for %s: at most size=%llu", name,
-                        (unsigned long long)bytes(largest, params));
+                        (unsigned long long)bytes(workload, params, largest));
     *out = n / unit * unit;
     return 0;
-}
-
-int ff__model_vectors(struct ff__workload *workload, const int64_t *params, ff__model_bytes bytes,
-                      const char *const *names, uint32_t count, struct ff_error *error) {
-    struct ff__array_spec specs[FF__VECTORS_MAX];
-    uint64_t n;
-    int status = ff__model_size(workload, params, bytes, (uint64_t)params[1], 1, FF__VECTOR_LENGTH,
-                                &n, error);
-    if (status)
-        return status;
-    for (uint32_t i = 0; i < count; i++)
-        specs[i] = (struct ff__array_spec){names[i], n * 4};
-    return ff__model_arrays(workload, specs, count, error);
 }
 
 int ff__model_keep(struct ff__workload *workload, const void *data, size_t size,
@@ -90,6 +78,37 @@ int ff__model_keep(struct ff__workload *workload, const void *data, size_t size,
         return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
     memcpy(workload->data, data, size);
     return 0;
+}
+
+static uint64_t shape_bytes(const struct ff__workload *workload, const int64_t *params,
+                            uint64_t n) {
+    const struct ff__model_shape *shape = workload->type->shape;
+    struct ff__array_spec specs[FF__MODEL_ARRAYS_MAX] = {{NULL, 0}};
+    int64_t values[FF_PARAMS_MAX];
+    uint64_t sum = 0;
+    memcpy(values, params, sizeof values);
+    values[shape->scaled] = (int64_t)n;
+    uint32_t count = shape->arrays(workload->type, values, specs);
+    for (uint32_t i = 0; i < count; i++)
+        sum += specs[i].bytes;
+    return sum;
+}
+
+int ff__model_open(struct ff__workload *workload, const int64_t *params, const char *file,
+                   struct ff_error *error) {
+    const struct ff__model_shape *shape = workload->type->shape;
+    struct ff__array_spec specs[FF__MODEL_ARRAYS_MAX] = {{NULL, 0}};
+    uint64_t values[FF_PARAMS_MAX];
+    (void)file;
+    memcpy(values, params, sizeof values);
+    int status = ff__model_size(workload, params, shape_bytes, values[shape->scaled], shape->unit,
+                                shape->most, &values[shape->scaled], error);
+    if (!status)
+        status = ff__model_keep(workload, values, sizeof values, error);
+    if (status)
+        return status;
+    uint32_t count = shape->arrays(workload->type, values, specs);
+    return ff__model_arrays(workload, specs, count, error);
 }
 
 void ff__kernel_set(struct ff__kernel *kernel, const char *name, uint64_t ctas, uint32_t warps,

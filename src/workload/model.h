@@ -40,7 +40,8 @@ int ff__model_arrays(struct ff__workload *workload, const struct ff__array_spec 
                      uint32_t count, struct ff_error *error);
 
 /* How many bytes a model needs at the native size `n`; grows with n. */
-typedef uint64_t (*ff__model_bytes)(uint64_t n, const int64_t *params);
+typedef uint64_t (*ff__model_bytes)(const struct ff__workload *workload, const int64_t *params,
+                                    uint64_t n);
 
 /* The native size: `n` (whole units of it, at least one) or, if params[0] asks for a footprint, the
  * largest one that fits in it. -EINVAL: not even one unit fits, or more than `most` is asked for.
@@ -49,13 +50,27 @@ int ff__model_size(const struct ff__workload *workload, const int64_t *params,
                    ff__model_bytes bytes, uint64_t n, uint64_t unit, uint64_t most, uint64_t *out,
                    struct ff_error *error);
 
-/* Opens a model of `count` vectors of equally many elements of 4 bytes: params[1] of them, or as
- * many as fit in params[0]. `bytes`: of all vectors. Errors of the two above. */
-int ff__model_vectors(struct ff__workload *workload, const int64_t *params, ff__model_bytes bytes,
-                      const char *const *names, uint32_t count, struct ff_error *error);
+/* A model whose data are the values of its parameters, in their order, and whose arrays follow from
+ * them: the type's `shape`. */
+#define FF__MODEL_ARRAYS_MAX 16u
+struct ff__model_shape {
+    unsigned scaled;     /* index of the parameter that is the native size */
+    uint64_t unit, most; /* of that */
+    /* Fills in the arrays, all zero at first, and returns how many there are. */
+    uint32_t (*arrays)(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out);
+};
 
-#define FF__VECTORS_MAX   4u
-#define FF__VECTOR_LENGTH (UINT64_C(1) << 39)
+/* Values of parameters, where `n` is the second of them. */
+struct ff__sized {
+    uint64_t size, n;
+};
+
+/* `open` of such a model. Errors of the two above. */
+int ff__model_open(struct ff__workload *workload, const int64_t *params, const char *file,
+                   struct ff_error *error);
+
+#define FF__VECTOR_LENGTH (UINT64_C(1) << 39) /* elements at most */
 
 /* Makes a copy of these bytes the workload's data. -ENOMEM. */
 int ff__model_keep(struct ff__workload *workload, const void *data, size_t size,

@@ -131,7 +131,8 @@ struct ff__workload_type {
     /* Action `index` of the program. False: it has ended before it. Allocations of arrays come
      * first; an array may be allocated and freed several times. */
     bool (*action)(const struct ff__workload *workload, uint64_t index, struct ff__action *out);
-    const void *description; /* the model's own, for several types by one model */
+    const struct ff__model_shape *shape; /* of a model that is opened by it (model.h) */
+    const void *description;             /* the model's own, for several types by one model */
 };
 
 struct ff__workload {

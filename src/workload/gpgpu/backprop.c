@@ -30,7 +30,9 @@ enum {
     ARRAYS
 };
 
-static void describe(uint64_t n, struct ff__array_spec specs[ARRAYS]) {
+static uint32_t arrays(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out) {
+    const uint64_t n = ((const struct ff__sized *)values)->n;
     const struct ff__array_spec all[ARRAYS] = {
         [INPUT_UNITS] = {"input_units", (n + 1) * 4},
         [HIDDEN_UNITS] = {"hidden_units", SMALL},
@@ -46,17 +48,9 @@ static void describe(uint64_t n, struct ff__array_spec specs[ARRAYS]) {
         [OUTPUT_HIDDEN] = {"output_hidden", SMALL},
         [PARTIAL_SUM] = {"hidden_partial_sum", n * 4}, /* n/16 CTAs, 16 sums each */
     };
-    memcpy(specs, all, sizeof all);
-}
-
-static uint64_t bytes(uint64_t n, const int64_t *params) {
-    (void)params;
-    struct ff__array_spec specs[ARRAYS];
-    describe(n, specs);
-    uint64_t sum = 0;
-    for (int i = 0; i < ARRAYS; i++)
-        sum += specs[i].bytes;
-    return sum;
+    (void)type;
+    memcpy(out, all, sizeof all);
+    return ARRAYS;
 }
 
 /* A warp is two rows of 16 lanes; its weights are the same two rows of the array, behind the
@@ -192,19 +186,6 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     return script.found;
 }
 
-static int open(struct ff__workload *workload, const int64_t *params, const char *file,
-                struct ff_error *error) {
-    uint64_t n;
-    (void)file;
-    int status = ff__model_size(workload, params, bytes, (uint64_t)params[1], 16,
-                                UINT64_C(16) * UINT32_MAX, &n, error);
-    if (status)
-        return status;
-    struct ff__array_spec specs[ARRAYS];
-    describe(n, specs);
-    return ff__model_arrays(workload, specs, ARRAYS, error);
-}
-
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
     {"inputs", FF_PARAM_INT, 131056, 16, INT64_C(16) * UINT32_MAX,
@@ -216,6 +197,7 @@ const struct ff__workload_type ff__workload_backprop = {
     .name = "backprop",
     .summary = "training step of a neural network (Rodinia): streaming",
     .params = params,
-    .open = open,
+    .open = ff__model_open,
+    .shape = &(const struct ff__model_shape){1, 16, UINT64_C(16) * UINT32_MAX, arrays},
     .action = action,
 };

@@ -184,7 +184,8 @@ static uint64_t edges_of(uint64_t nodes, const int64_t *params) {
     return (uint64_t)params[EDGE_COUNT];
 }
 
-static uint64_t bytes(uint64_t nodes, const int64_t *params) {
+static uint64_t bytes(const struct ff__workload *workload, const int64_t *params, uint64_t nodes) {
+    (void)workload;
     return nodes * (8 + 3 + 4) + edges_of(nodes, params) * 4;
 }
 

@@ -20,14 +20,10 @@ struct convolution {
     } points[POINTS_MAX]; /* away, in the order of the sum */
 };
 
-static uint64_t bytes_2d(uint64_t n, const int64_t *params) {
+static uint64_t bytes(const struct ff__workload *workload, const int64_t *params, uint64_t n) {
+    const struct convolution *description = workload->type->description;
     (void)params;
-    return ARRAYS * n * n * 4;
-}
-
-static uint64_t bytes_3d(uint64_t n, const int64_t *params) {
-    (void)params;
-    return ARRAYS * n * n * n * 4;
+    return ARRAYS * (description->planes ? n : 1) * n * n * 4;
 }
 
 /* 48 instructions a thread of 2DCONV in the published log. */
@@ -84,19 +80,18 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 static int open(struct ff__workload *workload, const int64_t *params, const char *file,
                 struct ff_error *error) {
     const struct convolution *description = workload->type->description;
-    ff__model_bytes bytes = description->planes ? bytes_3d : bytes_2d;
     uint64_t n;
     (void)file;
     int status = ff__model_size(workload, params, bytes, (uint64_t)params[1], 1, description->n_max,
                                 &n, error);
     if (!status && description->planes && n < 3)
         status = ff__fail(error, -EINVAL, "3dconv needs at least 3 planes (size=%llu)",
-                          (unsigned long long)bytes(3, params));
+                          (unsigned long long)bytes(workload, params, 3));
     if (!status)
         status = ff__model_keep(workload, &n, sizeof n, error);
     if (status)
         return status;
-    const uint64_t array = bytes(n, params) / ARRAYS;
+    const uint64_t array = bytes(workload, params, n) / ARRAYS;
     const struct ff__array_spec specs[ARRAYS] = {{"A", array}, {"B", array}};
     return ff__model_arrays(workload, specs, ARRAYS, error);
 }

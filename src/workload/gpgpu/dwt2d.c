@@ -27,12 +27,24 @@ enum {
 }; /* arguments: the side, or the elements to copy; arrays; windows of a CTA */
 
 struct dwt2d {
-    uint64_t n, levels;
+    uint64_t size, n, levels; /* the parameters */
 };
 
-static uint64_t bytes(uint64_t n, const int64_t *params) {
-    (void)params;
-    return (COLOURS + 4 * (ARRAYS - 1)) * n * n;
+static uint32_t arrays(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out) {
+    const struct dwt2d *model = values;
+    const uint64_t pixels = model->n * model->n, colour = 4 * pixels;
+    const struct ff__array_spec all[ARRAYS] = {[SOURCE] = {"source", COLOURS * pixels},
+                                               [IN] = {"red", colour},
+                                               [IN + 1] = {"green", colour},
+                                               [IN + 2] = {"blue", colour},
+                                               [OUT] = {"red_bands", colour},
+                                               [OUT + 1] = {"green_bands", colour},
+                                               [OUT + 2] = {"blue_bands", colour},
+                                               [BACKUP] = {"backup", colour}};
+    (void)type;
+    memcpy(out, all, sizeof all);
+    return ARRAYS;
 }
 
 /* ---- colours ---- */
@@ -194,28 +206,6 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     return script.found;
 }
 
-static int open(struct ff__workload *workload, const int64_t *params, const char *file,
-                struct ff_error *error) {
-    struct dwt2d model = {.levels = (uint64_t)params[2]};
-    (void)file;
-    int status = ff__model_size(workload, params, bytes, (uint64_t)params[1], UNIT, 1 << 19,
-                                &model.n, error);
-    if (!status)
-        status = ff__model_keep(workload, &model, sizeof model, error);
-    if (status)
-        return status;
-    const uint64_t colour = model.n * model.n * 4;
-    const struct ff__array_spec specs[ARRAYS] = {[SOURCE] = {"source", COLOURS * model.n * model.n},
-                                                 [IN] = {"red", colour},
-                                                 [IN + 1] = {"green", colour},
-                                                 [IN + 2] = {"blue", colour},
-                                                 [OUT] = {"red_bands", colour},
-                                                 [OUT + 1] = {"green_bands", colour},
-                                                 [OUT + 2] = {"blue_bands", colour},
-                                                 [BACKUP] = {"backup", colour}};
-    return ff__model_arrays(workload, specs, ARRAYS, error);
-}
-
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
     {"n", FF_PARAM_INT, 1024, UNIT, 1 << 19, "rows and columns of the picture"},
@@ -227,6 +217,7 @@ const struct ff__workload_type ff__workload_dwt2d = {
     .name = "dwt2d",
     .summary = "5/3 wavelet transform of a picture (Rodinia): streaming, four bands at once",
     .params = params,
-    .open = open,
+    .open = ff__model_open,
+    .shape = &(const struct ff__model_shape){1, UNIT, 1 << 19, arrays},
     .action = action,
 };

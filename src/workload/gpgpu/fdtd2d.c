@@ -9,15 +9,20 @@
 enum { FICTITIOUS, EX, EY, HZ, ARRAYS };
 enum { N, TIME, KERNEL }; /* arguments */
 
-static void describe(uint64_t n, uint64_t steps, struct ff__array_spec specs[ARRAYS]) {
-    specs[FICTITIOUS] = (struct ff__array_spec){"_fict_", steps * 4};
-    specs[EX] = (struct ff__array_spec){"ex", n * (n + 1) * 4};
-    specs[EY] = (struct ff__array_spec){"ey", (n + 1) * n * 4};
-    specs[HZ] = (struct ff__array_spec){"hz", n * n * 4};
-}
+struct model {
+    uint64_t size, n, steps; /* the parameters */
+};
 
-static uint64_t bytes(uint64_t n, const int64_t *params) {
-    return (3 * n * n + 2 * n + (uint64_t)params[2]) * 4;
+static uint32_t arrays(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out) {
+    const struct model *model = values;
+    const uint64_t n = model->n;
+    (void)type;
+    out[FICTITIOUS] = (struct ff__array_spec){"_fict_", model->steps * 4};
+    out[EX] = (struct ff__array_spec){"ex", n * (n + 1) * 4};
+    out[EY] = (struct ff__array_spec){"ey", (n + 1) * n * 4};
+    out[HZ] = (struct ff__array_spec){"hz", n * n * 4};
+    return ARRAYS;
 }
 
 /* The warp's piece of a row. */
@@ -172,19 +177,6 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     return script.found;
 }
 
-static int open(struct ff__workload *workload, const int64_t *params, const char *file,
-                struct ff_error *error) {
-    uint64_t n;
-    (void)file;
-    int status =
-        ff__model_size(workload, params, bytes, (uint64_t)params[1], 1, 1 << 19, &n, error);
-    if (status)
-        return status;
-    struct ff__array_spec specs[ARRAYS];
-    describe(n, (uint64_t)params[2], specs);
-    return ff__model_arrays(workload, specs, ARRAYS, error);
-}
-
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
     {"n", FF_PARAM_INT, 1200, 1, 1 << 19, "rows and columns"},
@@ -197,6 +189,7 @@ const struct ff__workload_type ff__workload_fdtd2d = {
     .summary =
         "finite differences in two dimensions (PolyBench): regular, every array in every step",
     .params = params,
-    .open = open,
+    .open = ff__model_open,
+    .shape = &(const struct ff__model_shape){1, 1, 1 << 19, arrays},
     .action = action,
 };

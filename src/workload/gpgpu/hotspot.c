@@ -14,8 +14,8 @@ struct hotspot {
     uint64_t n, pyramid, steps;
 };
 
-static uint64_t bytes(uint64_t n, const int64_t *params) {
-    (void)params;
+static uint64_t bytes(const struct ff__workload *workload, const int64_t *params, uint64_t n) {
+    (void)workload, (void)params;
     return ARRAYS * n * n * 4;
 }
 

@@ -22,6 +22,15 @@ struct matvec {
     uint8_t written[1 + VECTORS_MAX], written_count, read[2], read_count; /* by the host */
 };
 
+static uint32_t arrays(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out) {
+    const struct matvec *description = type->description;
+    const uint64_t n = ((const struct ff__sized *)values)->n;
+    for (uint32_t i = 0; i < description->count; i++)
+        out[i] = (struct ff__array_spec){description->arrays[i], (i == 0 ? n * n : n) * 4};
+    return description->count;
+}
+
 /* A[row][column] for the lanes from `first` on, in round `round` of the loop. */
 static bool load_matrix(struct ff__step *out, const struct ff__array *matrix, uint64_t n,
                         bool transposed, uint64_t first, uint64_t lanes, uint64_t round) {
@@ -64,29 +73,6 @@ static bool step(const struct ff__workload *workload, const struct ff__kernel *k
     }
 }
 
-/* The third parameter is the number of vectors. */
-static uint64_t bytes(uint64_t n, const int64_t *params) {
-    return n * (n + (uint64_t)params[2]) * 4;
-}
-
-static int open(struct ff__workload *workload, const int64_t *params, const char *file,
-                struct ff_error *error) {
-    const struct matvec *description = workload->type->description;
-    const int64_t with_vectors[] = {params[0], params[1], description->count - 1};
-    struct ff__array_spec specs[1 + VECTORS_MAX];
-    uint64_t n;
-    (void)file;
-    int status =
-        ff__model_size(workload, with_vectors, bytes, (uint64_t)params[1], 1, N_MAX, &n, error);
-    if (!status)
-        status = ff__model_keep(workload, &n, sizeof n, error);
-    if (status)
-        return status;
-    for (uint32_t i = 0; i < description->count; i++)
-        specs[i] = (struct ff__array_spec){description->arrays[i], (i == 0 ? n * n : n) * 4};
-    return ff__model_arrays(workload, specs, description->count, error);
-}
-
 static void launch(uint64_t n, const struct matvec_product *product, struct ff__action *out) {
     out->kind = FF__ACTION_LAUNCH;
     ff__kernel_set(&out->kernel, product->name, ff__ceil_div(n, CTA_THREADS),
@@ -110,7 +96,7 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     for (uint32_t i = 0; i < description->written_count; i++)
         ff__script_write_all(&script, description->written[i]);
     if (ff__script_turn(&script, 2, &which))
-        launch(*(const uint64_t *)workload->data, &description->products[which], out);
+        launch(((const struct ff__sized *)workload->data)->n, &description->products[which], out);
     ff__script_synchronize(&script);
     for (uint32_t i = 0; i < description->read_count; i++)
         ff__script_read_all(&script, description->read[i]);
@@ -129,7 +115,8 @@ static const struct ff_param params[] = {
         .name = #id,                                                                               \
         .summary = text,                                                                           \
         .params = params,                                                                          \
-        .open = open,                                                                              \
+        .open = ff__model_open,                                                                    \
+        .shape = &(const struct ff__model_shape){1, 1, N_MAX, arrays},                             \
         .action = action,                                                                          \
         .description = &(const struct matvec)__VA_ARGS__,                                          \
     };

@@ -8,9 +8,14 @@
 enum { REFERENCE, SCORES, ARRAYS };
 enum { N, PIECES, LOWER }; /* LOWER: the diagonals after the longest */
 
-static uint64_t bytes(uint64_t n, const int64_t *params) {
-    (void)params;
-    return ARRAYS * (n + 1) * (n + 1) * 4;
+static uint32_t arrays(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out) {
+    const struct ff__sized *model = values;
+    const uint64_t matrix = (model->n + 1) * (model->n + 1) * 4;
+    (void)type;
+    out[REFERENCE] = (struct ff__array_spec){"referrence", matrix};
+    out[SCORES] = (struct ff__array_spec){"itemsets", matrix};
+    return ARRAYS;
 }
 
 /* Places 0 to 15 load the piece's rows of the reference, 16 the score in the corner, 17 those to the
@@ -64,35 +69,20 @@ static void launch(uint64_t n, uint64_t which, struct ff__action *out) {
 }
 
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
-    const uint64_t *n = workload->data;
-    uint64_t row = (*n + 1) * 4, which;
+    const uint64_t n = ((const struct ff__sized *)workload->data)->n, row = (n + 1) * 4;
+    uint64_t which;
     struct ff__script script = ff__script_begin(workload, index, out);
     ff__script_allocate_all(&script);
     ff__script_write_all(&script, SCORES);
-    ff__script_write(&script, REFERENCE, row, row * *n); /* all but row 0 */
-    if (ff__script_turn(&script, *n / SIDE * 2 - 1, &which))
-        launch(*n, which, out);
+    ff__script_write(&script, REFERENCE, row, row * n); /* all but row 0 */
+    if (ff__script_turn(&script, n / SIDE * 2 - 1, &which))
+        launch(n, which, out);
     ff__script_synchronize(&script);
     /* the traceback, from corner to corner, visits every row at least once */
     ff__script_read_all(&script, SCORES);
     ff__script_read_all(&script, REFERENCE);
     ff__script_free_all(&script);
     return script.found;
-}
-
-static int open(struct ff__workload *workload, const int64_t *params, const char *file,
-                struct ff_error *error) {
-    uint64_t n;
-    (void)file;
-    int status =
-        ff__model_size(workload, params, bytes, (uint64_t)params[1], SIDE, 1 << 20, &n, error);
-    if (!status)
-        status = ff__model_keep(workload, &n, sizeof n, error);
-    if (status)
-        return status;
-    uint64_t matrix = (n + 1) * (n + 1) * 4;
-    const struct ff__array_spec specs[ARRAYS] = {{"referrence", matrix}, {"itemsets", matrix}};
-    return ff__model_arrays(workload, specs, ARRAYS, error);
 }
 
 static const struct ff_param params[] = {
@@ -106,6 +96,7 @@ const struct ff__workload_type ff__workload_nw = {
     .summary =
         "sequence alignment, Needleman-Wunsch (Rodinia): along diagonals, sparse in every row",
     .params = params,
-    .open = open,
+    .open = ff__model_open,
+    .shape = &(const struct ff__model_shape){1, SIDE, 1 << 20, arrays},
     .action = action,
 };

@@ -10,13 +10,18 @@ enum { RESULT_0, RESULT_1, WALL, ARRAYS };
 enum { COLUMNS, PYRAMID, DEPTH, ROW, SOURCE };
 
 struct pathfinder {
-    uint64_t columns, rows, pyramid;
+    uint64_t size, columns, rows, pyramid; /* the parameters */
 };
 
-enum { SIZE, PARAM_COLUMNS, PARAM_ROWS, PARAM_PYRAMID };
-
-static uint64_t bytes(uint64_t columns, const int64_t *params) {
-    return columns * (2 + (uint64_t)params[PARAM_ROWS] - 1) * 4;
+static uint32_t arrays(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out) {
+    const struct pathfinder *model = values;
+    const uint64_t row = model->columns * 4;
+    (void)type;
+    out[RESULT_0] = (struct ff__array_spec){"gpuResult0", row};
+    out[RESULT_1] = (struct ff__array_spec){"gpuResult1", row};
+    out[WALL] = (struct ff__array_spec){"gpuWall", row * (model->rows - 1)};
+    return ARRAYS;
 }
 
 /* Columns of the warp that are at least `margin` threads inside of the CTA, and inside of the grid. */
@@ -82,24 +87,6 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     return script.found;
 }
 
-static int open(struct ff__workload *workload, const int64_t *params, const char *file,
-                struct ff_error *error) {
-    struct pathfinder model = {.rows = (uint64_t)params[PARAM_ROWS],
-                               .pyramid = (uint64_t)params[PARAM_PYRAMID]};
-    (void)file;
-    int status = ff__model_size(workload, params, bytes, (uint64_t)params[PARAM_COLUMNS], 1,
-                                UINT64_C(1) << 36, &model.columns, error);
-    if (!status)
-        status = ff__model_keep(workload, &model, sizeof model, error);
-    if (status)
-        return status;
-    uint64_t row = model.columns * 4;
-    const struct ff__array_spec specs[ARRAYS] = {[RESULT_0] = {"gpuResult0", row},
-                                                 [RESULT_1] = {"gpuResult1", row},
-                                                 [WALL] = {"gpuWall", row * (model.rows - 1)}};
-    return ff__model_arrays(workload, specs, ARRAYS, error);
-}
-
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
     {"columns", FF_PARAM_INT, 50000, 1, INT64_C(1) << 36, "columns; scaled by size"},
@@ -112,6 +99,7 @@ const struct ff__workload_type ff__workload_pathfinder = {
     .name = "pathfinder",
     .summary = "shortest path through a grid (Rodinia): streaming, a few rows per launch",
     .params = params,
-    .open = open,
+    .open = ff__model_open,
+    .shape = &(const struct ff__model_shape){1, 1, UINT64_C(1) << 36, arrays},
     .action = action,
 };

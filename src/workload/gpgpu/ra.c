@@ -7,9 +7,13 @@
 
 enum { INPUT, OUTPUT, TABLE, ARRAYS };
 
-static uint64_t bytes(uint64_t n, const int64_t *params) {
-    (void)params;
-    return ARRAYS * n * 4;
+static uint32_t arrays(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out) {
+    static const char *const names[ARRAYS] = {"input", "output", "table"};
+    (void)type;
+    for (int i = 0; i < ARRAYS; i++)
+        out[i] = (struct ff__array_spec){names[i], ((const struct ff__sized *)values)->n * 4};
+    return ARRAYS;
 }
 
 /* 20 instructions a thread without a look-up in the published log, 37 with one. */
@@ -48,13 +52,6 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     return script.found;
 }
 
-static int open(struct ff__workload *workload, const int64_t *params, const char *file,
-                struct ff_error *error) {
-    static const char *const names[ARRAYS] = {"input", "output", "table"};
-    (void)file;
-    return ff__model_vectors(workload, params, bytes, names, ARRAYS, error);
-}
-
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
     {"n", FF_PARAM_INT, 1 << 20, 1, FF__VECTOR_LENGTH, "elements"},
@@ -65,6 +62,7 @@ const struct ff__workload_type ff__workload_ra = {
     .name = "ra",
     .summary = "random reads and writes: each on another page",
     .params = params,
-    .open = open,
+    .open = ff__model_open,
+    .shape = &(const struct ff__model_shape){1, 1, FF__VECTOR_LENGTH, arrays},
     .action = action,
 };

@@ -9,14 +9,19 @@
 
 enum { IMAGE, COEFFICIENT, EAST, WEST, NORTH, SOUTH, ARRAYS };
 enum { N };
-enum { SIZE, PARAM_N, PARAM_ITERATIONS, PARAM_ALL };
 
 struct srad_v2 {
-    uint64_t n, iterations;
+    uint64_t size, n, iterations, all; /* the parameters */
 };
 
-static uint64_t bytes(uint64_t n, const int64_t *params) {
-    return n * n * 4 * (params[PARAM_ALL] ? ARRAYS : 1);
+static uint32_t arrays(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out) {
+    static const char *const names[ARRAYS] = {"J", "C", "E_C", "W_C", "N_C", "S_C"};
+    const struct srad_v2 *model = values;
+    (void)type;
+    for (int i = 0; i < ARRAYS; i++)
+        out[i] = (struct ff__array_spec){names[i], model->n * model->n * 4};
+    return model->all ? ARRAYS : 1;
 }
 
 /* Where the warp is: its CTA's first point, and its own two rows'. */
@@ -147,23 +152,6 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     return script.found;
 }
 
-static int open(struct ff__workload *workload, const int64_t *params, const char *file,
-                struct ff_error *error) {
-    static const char *const names[ARRAYS] = {"J", "C", "E_C", "W_C", "N_C", "S_C"};
-    struct srad_v2 model = {.iterations = (uint64_t)params[PARAM_ITERATIONS]};
-    struct ff__array_spec specs[ARRAYS];
-    (void)file;
-    int status = ff__model_size(workload, params, bytes, (uint64_t)params[PARAM_N], SIDE, 1 << 20,
-                                &model.n, error);
-    if (!status)
-        status = ff__model_keep(workload, &model, sizeof model, error);
-    if (status)
-        return status;
-    for (int i = 0; i < ARRAYS; i++)
-        specs[i] = (struct ff__array_spec){names[i], model.n * model.n * 4};
-    return ff__model_arrays(workload, specs, params[PARAM_ALL] ? ARRAYS : 1, error);
-}
-
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
     {"n", FF_PARAM_INT, 1024, SIDE, 1 << 20, "rows and columns, in multiples of 16"},
@@ -176,6 +164,7 @@ const struct ff__workload_type ff__workload_srad_v2 = {
     .name = "srad_v2",
     .summary = "diffusion over an image (Rodinia): regular, host and device alternate",
     .params = params,
-    .open = open,
+    .open = ff__model_open,
+    .shape = &(const struct ff__model_shape){1, SIDE, 1 << 20, arrays},
     .action = action,
 };

@@ -138,7 +138,8 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
 
 /* ---- the graph and the run ---- */
 
-static uint64_t bytes(uint64_t nodes, const int64_t *params) {
+static uint64_t bytes(const struct ff__workload *workload, const int64_t *params, uint64_t nodes) {
+    (void)workload;
     return nodes * 4 * (3 + 2 * (uint64_t)params[DEGREE]);
 }
 

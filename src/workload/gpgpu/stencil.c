@@ -9,14 +9,19 @@
 
 enum { ARRAY_0, ARRAY_1, ARRAYS };
 enum { NX, NY, NZ, SOURCE };
-enum { SIZE, PARAM_NX, PARAM_NY, PARAM_NZ, PARAM_STEPS };
 
 struct stencil {
-    uint64_t nx, ny, nz, steps;
+    uint64_t size, nx, ny, nz, steps; /* the parameters */
 };
 
-static uint64_t bytes(uint64_t nz, const int64_t *params) {
-    return ARRAYS * nz * (uint64_t)params[PARAM_NX] * (uint64_t)params[PARAM_NY] * 4;
+static uint32_t arrays(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out) {
+    const struct stencil *model = values;
+    const uint64_t array = model->nx * model->ny * model->nz * 4;
+    (void)type;
+    out[0] = (struct ff__array_spec){"A0", array};
+    out[1] = (struct ff__array_spec){"Anext", array};
+    return ARRAYS;
 }
 
 /* One of the warp's two pieces of a row. */
@@ -125,23 +130,6 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     return script.found;
 }
 
-static int open(struct ff__workload *workload, const int64_t *params, const char *file,
-                struct ff_error *error) {
-    struct stencil model = {.nx = (uint64_t)params[PARAM_NX],
-                            .ny = (uint64_t)params[PARAM_NY],
-                            .steps = (uint64_t)params[PARAM_STEPS]};
-    (void)file;
-    int status = ff__model_size(workload, params, bytes, (uint64_t)params[PARAM_NZ], 1, 1 << 28,
-                                &model.nz, error);
-    if (!status)
-        status = ff__model_keep(workload, &model, sizeof model, error);
-    if (status)
-        return status;
-    uint64_t array = model.nx * model.ny * model.nz * 4;
-    const struct ff__array_spec specs[ARRAYS] = {{"A0", array}, {"Anext", array}};
-    return ff__model_arrays(workload, specs, ARRAYS, error);
-}
-
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
     {"nx", FF_PARAM_INT, 512, 3, 1 << 16, "columns"},
@@ -155,6 +143,7 @@ const struct ff__workload_type ff__workload_stencil = {
     .name = "stencil",
     .summary = "seven-point stencil in three dimensions (Parboil): every array in every launch",
     .params = params,
-    .open = open,
+    .open = ff__model_open,
+    .shape = &(const struct ff__model_shape){3, 1, 1 << 28, arrays},
     .action = action,
 };

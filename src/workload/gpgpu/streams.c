@@ -11,14 +11,13 @@ struct streaming {
     uint8_t touched[ARRAYS_MAX], result; /* arrays of these; the host reads the result */
 };
 
-static uint64_t bytes_of_2(uint64_t n, const int64_t *params) {
-    (void)params;
-    return 2 * n * 4;
-}
-
-static uint64_t bytes_of_3(uint64_t n, const int64_t *params) {
-    (void)params;
-    return 3 * n * 4;
+static uint32_t arrays(const struct ff__workload_type *type, const void *values,
+                       struct ff__array_spec *out) {
+    const struct streaming *description = type->description;
+    for (uint32_t i = 0; i < description->count; i++)
+        out[i] = (struct ff__array_spec){description->arrays[i],
+                                         ((const struct ff__sized *)values)->n * 4};
+    return description->count;
 }
 
 /* 27 instructions a thread of StreamTriad in the published log. */
@@ -50,14 +49,6 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     return script.found;
 }
 
-static int open(struct ff__workload *workload, const int64_t *params, const char *file,
-                struct ff_error *error) {
-    const struct streaming *description = workload->type->description;
-    (void)file;
-    return ff__model_vectors(workload, params, description->count == 2 ? bytes_of_2 : bytes_of_3,
-                             description->arrays, description->count, error);
-}
-
 static const struct ff_param params[] = {
     FF__PARAM_SIZE,
     {"n", FF_PARAM_INT, 1 << 20, 1, FF__VECTOR_LENGTH, "elements"},
@@ -69,7 +60,8 @@ static const struct ff_param params[] = {
         .name = #id,                                                                               \
         .summary = text,                                                                           \
         .params = params,                                                                          \
-        .open = open,                                                                              \
+        .open = ff__model_open,                                                                    \
+        .shape = &(const struct ff__model_shape){1, 1, FF__VECTOR_LENGTH, arrays},                 \
         .action = action,                                                                          \
         .description = &(const struct streaming)__VA_ARGS__,                                       \
     };

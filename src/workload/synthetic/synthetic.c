@@ -56,8 +56,8 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
     return script.found;
 }
 
-static uint64_t bytes(uint64_t pages, const int64_t *params) {
-    (void)params;
+static uint64_t bytes(const struct ff__workload *workload, const int64_t *params, uint64_t pages) {
+    (void)workload, (void)params;
     return pages * FF__PAGE_BYTES;
 }
 
