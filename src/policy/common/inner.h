@@ -1,5 +1,5 @@
-/* A policy inside of another policy, which tells it what happens, and lets it answer when it chooses to: `auto` holds several
- * of each kind. */
+/* A policy inside of another policy, which tells it what happens, and lets it answer when it chooses
+ * to: `auto` holds several of each kind. */
 #ifndef FF_POLICY_COMMON_INNER_H
 #define FF_POLICY_COMMON_INNER_H
 
@@ -19,7 +19,8 @@ struct ff__inner_param {
 
 #define FF__INNERS_MAX 3u
 
-/* The head of such a policy's state: the policies inside of it, in the order in which they started. */
+/* The head of such a policy's state: the policies inside of it, in the order in which they
+ * started. */
 struct ff__inners {
     struct ff__inner at[FF__INNERS_MAX];
     uint32_t count;
@@ -33,7 +34,7 @@ int ff__inners_start(struct ff__inners *inners, const struct ff_policy *policy,
 int ff__inners_start_with(struct ff__inners *inners, const struct ff_policy *policy,
                           const int64_t *values, const struct ff_policy_env *env);
 
-/* ---- hooks, for a policy whose state begins with the inner ones: each is that of all of them ---- */
+/* ---- hooks, for a policy whose state begins with this: each tells all of them ---- */
 
 void ff__inners_fini(void *inners);
 
