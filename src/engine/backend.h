@@ -40,11 +40,13 @@ struct ff__description {
     uint64_t base, address_space; /* managed addresses; bytes */
     uint32_t tier_count;          /* the host and the devices */
     struct ff__tier_description tier[FF_TIERS_MAX];
-    struct ff_link link[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
-    uint32_t shows;                                  /* enum ff_visibility, or-ed */
-    uint32_t controls;                               /* enum ff_control, or-ed */
+    struct ff_link_cost link[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to], of every two tiers */
+    uint64_t fault_ns;                                    /* as in struct ff_view; not 0 */
+    uint32_t shows;                                       /* enum ff_visibility, or-ed */
+    uint32_t controls;                                    /* enum ff_control, or-ed */
     uint32_t whole_leaves;     /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
     bool copies_on_processors; /* as in struct ff_view */
+    bool parts_cost_more;      /* the same */
     bool separate;             /* a device does not reach what another one has */
     bool peer_links;           /* pages go straight from a device to another one */
     /* What lies in memory that a device lends is absent for all threads, and is never written to there */

@@ -62,6 +62,7 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     config->in_chunks = true;
     config->whole_leaves = backend->whole_leaves;
     config->copies_on_processors = backend->copies_on_processors;
+    config->parts_cost_more = backend->parts_cost_more;
     config->separate = backend->separate;
     config->peer_links = backend->peer_links;
     config->guests_apart = config->writes_back = backend->guests_apart;
@@ -70,17 +71,31 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     config->controls = backend->controls;
     for (uint32_t tier = 1; tier < backend->tier_count && backend->peer_links; tier++)
         config->lend[tier] = backend->tier[tier].memory;
-    for (uint32_t from = 0; from < backend->tier_count; from++)
-        for (uint32_t to = 0; to < backend->tier_count; to++)
-            config->links[from][to] =
-                (struct ff_link_cost){backend->link[from][to].latency_ns,
-                                      (uint64_t)backend->link[from][to].bytes_per_second, 0};
+    config->fault_ns = backend->fault_ns;
+    memcpy(config->links, backend->link, sizeof config->links);
+}
+
+/* Policies weigh faults against transfers. Neither is free. */
+static int check_costs(const struct ff__engine_config *config, struct ff_error *error) {
+    uint32_t tiers = config->devices < FF_TIERS_MAX ? config->devices + 1 : FF_TIERS_MAX;
+    if (config->fault_ns == 0)
+        return ff__fail(error, -EINVAL, "a far fault must cost more than 0 ns");
+    for (uint32_t from = 0; from < tiers; from++)
+        for (uint32_t to = 0; to < tiers; to++)
+            if (from != to && config->links[from][to].bytes_per_second == 0)
+                return ff__fail(error, -EINVAL,
+                                "the link from tier %u to tier %u must move more than 0 bytes per "
+                                "second",
+                                from, to);
+    return 0;
 }
 
 int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
                     struct ff_error *error) {
     memset(engine, 0, sizeof *engine);
     int status = ff__policies_check(config, error);
+    if (!status)
+        status = check_costs(config, error);
     if (status)
         return status;
     uint32_t granule = config->granule ? config->granule : FF_BLOCK_PAGES;
@@ -113,6 +128,7 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     status = set_capacities(engine, config);
     set_view(engine);
     engine->view.copies_on_processors = config->copies_on_processors;
+    engine->view.parts_cost_more = config->parts_cost_more;
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
     engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);
@@ -147,7 +163,7 @@ void ff__engine_fini(struct ff__engine *engine) {
 
 int ff__engine_open(struct ff__engine **engine, const struct ff__engine_config *config,
                     struct ff_error *error) {
-    *engine = malloc(sizeof **engine);
+    *engine = calloc(1, sizeof **engine);
     if (!*engine)
         return ff__fail(error, -ENOMEM, "no memory for the engine");
     int status = ff__engine_init(*engine, config, error);

@@ -62,6 +62,7 @@ struct ff__engine_config {
     bool in_chunks;
     uint32_t whole_leaves;     /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
     bool copies_on_processors; /* as in struct ff_view */
+    bool parts_cost_more;      /* the same */
     bool separate;             /* a device does not reach what another one has */
     bool peer_links;           /* pages go straight from a device to another one */
     bool
@@ -77,8 +78,8 @@ struct ff__engine_config {
     uint32_t shows;              /* the backend's visibility */
     uint32_t controls;           /* what it lets policies control */
     uint32_t launch_limit;       /* execution IDs that are known at a time; 0: FF_LAUNCH_SLOTS */
-    uint64_t fault_ns;           /* what a far fault costs alone; 0: not known */
-    struct ff_link_cost links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
+    uint64_t fault_ns;           /* as in struct ff_view; not 0 */
+    struct ff_link_cost links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to], of every two tiers */
     uint64_t seed;
     bool check;
     bool virtual_time;              /* time is modelled */
@@ -110,8 +111,8 @@ struct ff__sampler {
  * that is free if pages can go from one to another. */
 void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend);
 
-/* -EINVAL, -ENOTSUP: a policy must see more than the backend shows. -ENOMEM. Then *engine is NULL,
- * which may be closed. */
+/* -EINVAL: also where a link or a fault costs nothing. -ENOTSUP: a policy must see more than the
+ * backend shows. -ENOMEM. Then *engine is NULL, which may be closed. */
 int ff__engine_open(struct ff__engine **engine, const struct ff__engine_config *config,
                     struct ff_error *error);
 void ff__engine_close(struct ff__engine *engine);

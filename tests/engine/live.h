@@ -4,6 +4,7 @@
 #ifndef FF_TESTS_ENGINE_LIVE_H
 #define FF_TESTS_ENGINE_LIVE_H
 
+#include "engine/costs.h"
 #include "engine/fake.h"
 #include "engine/rogues.h"
 
@@ -269,6 +270,7 @@ static inline void live_open(struct live *live, const struct live_shape *shape) 
         .launch_limit = shape->launch_limit,
         .check = true,
     };
+    set_costs(&config.fault_ns, config.links);
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&live->engine, &config, &error))
         fail_msg("%s", error.message);

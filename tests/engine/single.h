@@ -2,6 +2,7 @@
 #ifndef FF_TESTS_ENGINE_SINGLE_H
 #define FF_TESTS_ENGINE_SINGLE_H
 
+#include "engine/costs.h"
 #include "engine/fake.h"
 #include "engine/launch.h"
 #include "engine/rogues.h"
@@ -26,6 +27,7 @@ static inline struct ff__engine_config config_for(const char *system, uint64_t c
         .check = true,
         .virtual_time = true,
     };
+    set_costs(&config.fault_ns, config.links);
     struct ff_error error = {""};
     if (ff__system_parse(system, &config.system, &error))
         fail_msg("%s", error.message);

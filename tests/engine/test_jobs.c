@@ -37,6 +37,28 @@ static void test_control(void **state) {
                                        "this kind of device lets it control nothing");
 }
 
+static void refuse(const struct ff__engine_config *config, const char *message) {
+    struct ff_error error = {""};
+    assert_int_equal(ff__engine_init(&engine, config, &error), -EINVAL);
+    assert_string_equal(error.message, message);
+}
+
+/* What no policy could weigh: a way that costs nothing, or a fault; the two tiers are named. */
+static void test_costs_are_said(void **state) {
+    (void)state;
+    struct ff__engine_config config = config_for("nvidia", 4);
+    config.links[1][2].bytes_per_second = 0;
+    refuse(&config, "the link from tier 1 to tier 2 must move more than 0 bytes per second");
+    config.devices = 1;
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
+    ff__engine_fini(&engine);
+    config.links[1][0] = (struct ff_link_cost){.latency_ns = 100};
+    refuse(&config, "the link from tier 1 to tier 0 must move more than 0 bytes per second");
+    config = config_for("nvidia", 4);
+    config.fault_ns = 0;
+    refuse(&config, "a far fault must cost more than 0 ns");
+}
+
 static void test_bad_shapes(void **state) {
     (void)state;
     struct ff_error error = {""};
@@ -60,6 +82,7 @@ static void test_shape_of_a_backend(void **state) {
         .shows = FF_SEES_FAULTS,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
     };
+    set_costs(&device.fault_ns, device.link);
     device.tier[1] = device.tier[2] = (struct ff__tier_description){
         .memory = 4 * (uint64_t)FF_BLOCK_SIZE, .spare = 2, .granule = FF_LEAF_PAGES};
     struct ff__engine_config config = config_for("demand", 1);
@@ -796,6 +819,7 @@ int main(void) {
         cmocka_unit_test(test_visibility),
         cmocka_unit_test(test_control),
         cmocka_unit_test(test_bad_shapes),
+        cmocka_unit_test(test_costs_are_said),
         cmocka_unit_test(test_shape_of_a_backend),
         cmocka_unit_test(test_homes),
         cmocka_unit_test(test_policy_that_cannot_start),

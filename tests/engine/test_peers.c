@@ -3,6 +3,7 @@
 #include "base/cases.h"
 
 #include "base/random.h"
+#include "engine/costs.h"
 #include "engine/internal.h"
 
 #include <errno.h>
@@ -57,6 +58,7 @@ static void open_engine(uint32_t granule, bool copies_clean) {
         .check = true,
         .virtual_time = true,
     };
+    set_costs(&config.fault_ns, config.links);
     struct ff_error error = {""};
     for (uint32_t tier = 1; tier <= DEVICES; tier++)
         config.lend[tier] = 3 * BLOCK_BYTES;

@@ -4,6 +4,7 @@
 #ifndef FF_TESTS_ENGINE_WORLD_H
 #define FF_TESTS_ENGINE_WORLD_H
 
+#include "engine/costs.h"
 #include "engine/fake.h"
 #include "engine/launch.h"
 #include "engine/rogues.h"
@@ -189,6 +190,7 @@ static inline void world_open(struct world *world, const struct world_shape *sha
         .check = true,
         .future = world_future(),
     };
+    set_costs(&config.fault_ns, config.links);
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&world->engine, &config, &error))
         fail_msg("%s: %s", shape->system, error.message);

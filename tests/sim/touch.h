@@ -6,6 +6,7 @@
 #include "base/cases.h"
 
 #include "base/random.h"
+#include "engine/costs.h"
 #include "engine/internal.h"
 
 struct toucher {
@@ -42,6 +43,7 @@ static inline void touch_open(struct toucher *toucher, const struct toucher_shap
         .virtual_time = true,
         .future = shape->future,
     };
+    set_costs(&config.fault_ns, config.links);
     memset(toucher, 0, sizeof *toucher);
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&toucher->engine, &config, &error))

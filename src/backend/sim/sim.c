@@ -1,6 +1,7 @@
 /* The simulator: making a simulation, running it, and what it tells who watches. */
 #include "backend/sim/simulation.h"
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/lazy.h"
 
@@ -73,17 +74,15 @@ static uint32_t needs(const struct ff__system *system) {
 
 static struct ff_link_cost cost_of(const struct ff__link_model *link) {
     uint64_t ns = ff__link_ns(link, FF_BLOCK_SIZE);
+    FF__ASSERT(ns > 0); /* no curve is that steep */
     return (struct ff_link_cost){(uint64_t)link->latency_ns,
-                                 ns ? FF_BLOCK_SIZE * UINT64_C(1000000000) / ns : 0, 0};
+                                 FF_BLOCK_SIZE * UINT64_C(1000000000) / ns, 0};
 }
 
 /* What policies see of the preset. */
 static void describe_costs(const struct ff__gpu *gpu, const struct ff__machine *machine,
                            struct ff__engine_config *engine) {
-    bool batch = gpu->fault_cost == FF__FAULT_BATCH;
-    engine->fault_ns = !batch ? gpu->fault_ns
-                              : gpu->delivery_ns + gpu->batch_ns + gpu->entry_ns + gpu->block_ns +
-                                    gpu->page_ns + gpu->replay_ns;
+    engine->fault_ns = ff__gpu_fault_ns(gpu);
     for (uint32_t from = 0; from <= engine->devices; from++)
         for (uint32_t to = 0; to <= engine->devices; to++)
             if (from != to)
