@@ -9,6 +9,7 @@
 #ifndef FF_ENGINE_ENGINE_H
 #define FF_ENGINE_ENGINE_H
 
+#include "base/queue.h"
 #include "engine/backend.h"
 #include "engine/totals.h"
 #include "policy/registry.h"
@@ -183,13 +184,17 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
 /* How many pages to keep free: as the evictor says, else as the engine is configured. */
 uint64_t ff__engine_reserved(const struct ff__engine *engine, uint32_t tier);
 
-/* Whether something is to be pre-evicted from the tier: a fault or prefetch took memory when little
- * was left, or more is allocated than is meant to be. */
-bool ff__engine_is_pressed(const struct ff__engine *engine, uint32_t tier);
+enum ff__ahead {
+    FF__AHEAD_NOTHING, /* there is nothing to do */
+    FF__AHEAD_NEXT,    /* a piece of advice is done with, and nothing moves: ask again */
+    FF__AHEAD_FOLLOW,  /* carry out the job, which follows advice, then finish it */
+    FF__AHEAD_EVICT,   /* the same; it makes room */
+};
 
-/* Pre-evicts a block if free memory is short, or spare memory in use. RUN, or NONE. */
-int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
-                        struct ff__job *job);
+/* What is to be done next ahead of need on a tier, FF_NONE: on all devices. First it evicts what is above
+ * the capacity, then it follows the queue's first struct ff_advice, then it evicts for the reserve. */
+enum ff__ahead ff__engine_ahead(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
+                                struct ff__queue *advice, struct ff__job *job);
 
 /* By page: makes these pages of a job's way in true, ahead of the others; they are no part of the job
  * any more. */

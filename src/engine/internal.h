@@ -2,7 +2,6 @@
 #ifndef FF_ENGINE_INTERNAL_H
 #define FF_ENGINE_INTERNAL_H
 
-#include "base/queue.h"
 #include "engine/background.h"
 #include "engine/engine.h"
 #include "engine/launch_ids.h"
@@ -62,7 +61,7 @@ struct ff__engine {
     bool uses_remote; /* pages have been left where they are, to be used from there */
     bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
     bool virtual_time;
-    bool pressed[FF_TIERS_MAX];         /* see ff__engine_is_pressed() */
+    bool pressed[FF_TIERS_MAX];         /* see ff__engine_preevict() */
     uint64_t preevicting[FF_TIERS_MAX]; /* pages that are leaving for the reserve */
     struct ff__running running[FF_TIERS_MAX];
     struct ff_link_cost *links;       /* [from * tier_count + to] */
@@ -90,6 +89,13 @@ static inline const struct ff_view *ff__engine_view(struct ff__engine *engine, u
     engine->view.now_ns = now_ns;
     return &engine->view;
 }
+
+/* ---- jobs.c ---- */
+
+/* Pre-evicts a block from a tier that is pressed: a fault or prefetch took memory when little was left, or
+ * more is allocated than is meant to be. RUN, or NONE. */
+int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
+                        struct ff__job *job);
 
 /* ---- policies.c ---- */
 

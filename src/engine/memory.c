@@ -166,10 +166,6 @@ uint64_t ff__engine_reserved(const struct ff__engine *engine, uint32_t tier) {
                                   : (uint64_t)engine->reserve * FF_BLOCK_PAGES;
 }
 
-bool ff__engine_is_pressed(const struct ff__engine *engine, uint32_t tier) {
-    return engine->pressed[tier];
-}
-
 /* Whether more is allocated than is meant to be. */
 static bool is_over(const struct ff__engine *engine, uint32_t tier) {
     return engine->space.frames[tier].spare_used > 0 || ff__space_excess(&engine->space, tier) > 0;

@@ -665,6 +665,52 @@ static void test_preeviction_by_device(void **state) {
     close_engine();
 }
 
+static void queue_bring(struct ff__queue *queue, uint32_t block) {
+    const struct ff_advice advice = {.action = FF_BRING,
+                                     .block = block,
+                                     .tier = 1,
+                                     .launch = FF_NONE,
+                                     .pages = ff_mask_of_run(0, FF_BLOCK_PAGES)};
+    assert_true(ff__queue_push(queue, &advice));
+}
+
+static enum ff__ahead ahead(struct ff__queue *queue, uint32_t tier) {
+    enum ff__ahead what = ff__engine_ahead(&engine, 1000, tier, queue, &job);
+    if (what == FF__AHEAD_FOLLOW || what == FF__AHEAD_EVICT) {
+        assert_int_equal(job.has_in, what == FF__AHEAD_FOLLOW);
+        carry_out(&job);
+    }
+    return what;
+}
+
+/* What is above the capacity leaves before advice is followed, and what is to be free as a reserve after. */
+static void test_order_ahead_of_need(void **state) {
+    (void)state;
+    struct ff__queue queue;
+    assert_int_equal(ff__queue_init(&queue, 4, sizeof(struct ff_advice)), 0);
+    open_engine("demand", 4);
+    uint32_t block = add_range(5 * 512);
+    for (uint32_t i = 0; i < 4; i++)
+        bring(block + i, 0, 1);
+    assert_int_equal(ff__engine_set_memory(&engine, 1, 3 * BLOCK_BYTES), 0);
+    queue_bring(&queue, block + 3); /* the rest of it */
+    queue_bring(&queue, block + 3); /* nothing is left to bring */
+    queue_bring(&queue, block + 4);
+    assert_int_equal(ahead(&queue, 2),
+                     FF__AHEAD_FOLLOW); /* the queue is the caller's, for any tier */
+    assert_int_equal(ahead(&queue, 1), FF__AHEAD_EVICT);
+    assert_int_equal(engine.space.stats.overshoot, 0);
+    assert_int_equal(ahead(&queue, FF_NONE), FF__AHEAD_NEXT);
+    assert_int_equal(ahead(&queue, FF_NONE), FF__AHEAD_FOLLOW);
+    assert_int_equal(engine.space.frames[1].free_count, 0);
+    assert_int_equal(ahead(&queue, 2), FF__AHEAD_NOTHING);
+    assert_int_equal(ahead(&queue, FF_NONE), FF__AHEAD_EVICT);
+    assert_int_equal(engine.space.frames[1].free_count, 1);
+    assert_int_equal(ahead(&queue, FF_NONE), FF__AHEAD_NOTHING);
+    close_engine();
+    ff__queue_fini(&queue);
+}
+
 static void test_dead_pages_are_not_copied(void **state) {
     (void)state;
     open_engine("demand", 4);
@@ -840,6 +886,7 @@ int main(void) {
         cmocka_unit_test(test_advice_that_does_not_fit),
         cmocka_unit_test(test_preeviction),
         cmocka_unit_test(test_preeviction_by_device),
+        cmocka_unit_test(test_order_ahead_of_need),
         cmocka_unit_test(test_capacity_shrinks_and_grows),
         cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),
