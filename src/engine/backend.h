@@ -49,8 +49,12 @@ struct ff__description {
     bool parts_cost_more;      /* the same */
     bool separate;             /* a device does not reach what another one has */
     bool peer_links;           /* pages go straight from a device to another one */
-    /* What lies in memory that a device lends is absent for all threads, and is never written to there */
+    /* What lies in memory that a device lends is used by nobody, and never written to there */
     bool guests_apart;
+    /* Pages can be copied to the host while a device uses them; with guests_apart, those of guests alone */
+    bool writes_back;
+    /* What leaves a device is copied even if the host had the same before it came there */
+    bool copies_clean;
     bool reserves_host; /* a new range needs reserve_host, too */
     bool serves_here;   /* the program's threads serve their faults themselves */
     char text[160];     /* for reports: what was chosen, in words */

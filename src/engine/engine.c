@@ -48,6 +48,7 @@ static size_t late_pages_size(const struct ff__engine *engine) {
 }
 
 void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend) {
+    config->backend = backend;
     config->base = backend->base;
     config->address_space = backend->address_space;
     config->devices = backend->tier_count - 1;
@@ -61,28 +62,17 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     config->granule = backend->tier[1].granule;
     config->in_chunks = true;
     config->whole_leaves = backend->whole_leaves;
-    config->copies_on_processors = backend->copies_on_processors;
-    config->parts_cost_more = backend->parts_cost_more;
-    config->separate = backend->separate;
-    config->peer_links = backend->peer_links;
-    config->guests_apart = config->writes_back = backend->guests_apart;
-    config->maps_remotely = backend->controls & FF_CONTROLS_REMOTE;
-    config->shows = backend->shows;
-    config->controls = backend->controls;
     for (uint32_t tier = 1; tier < backend->tier_count && backend->peer_links; tier++)
         config->lend[tier] = backend->tier[tier].memory;
-    config->fault_ns = backend->fault_ns;
-    memcpy(config->links, backend->link, sizeof config->links);
 }
 
 /* Policies weigh faults against transfers. Neither is free. */
-static int check_costs(const struct ff__engine_config *config, struct ff_error *error) {
-    uint32_t tiers = config->devices < FF_TIERS_MAX ? config->devices + 1 : FF_TIERS_MAX;
-    if (config->fault_ns == 0)
+static int check_costs(const struct ff__description *backend, struct ff_error *error) {
+    if (backend->fault_ns == 0)
         return ff__fail(error, -EINVAL, "a far fault must cost more than 0 ns");
-    for (uint32_t from = 0; from < tiers; from++)
-        for (uint32_t to = 0; to < tiers; to++)
-            if (from != to && config->links[from][to].bytes_per_second == 0)
+    for (uint32_t from = 0; from < backend->tier_count; from++)
+        for (uint32_t to = 0; to < backend->tier_count; to++)
+            if (from != to && backend->link[from][to].bytes_per_second == 0)
                 return ff__fail(error, -EINVAL,
                                 "the link from tier %u to tier %u must move more than 0 bytes per "
                                 "second",
@@ -95,14 +85,14 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     memset(engine, 0, sizeof *engine);
     int status = ff__policies_check(config, error);
     if (!status)
-        status = check_costs(config, error);
+        status = check_costs(config->backend, error);
     if (status)
         return status;
     uint32_t granule = config->granule ? config->granule : FF_BLOCK_PAGES;
     bool in_pages = granule == 1 && config->in_chunks;
     status = ff__space_init(&engine->space, config->base, config->address_space, config->devices,
                             config->memory, in_pages ? FF_LEAF_PAGES : granule,
-                            config->shows & FF_SEES_ACCESSES, config->spare);
+                            config->backend->shows & FF_SEES_ACCESSES, config->spare);
     if (status)
         return ff__fail(error, status, "cannot set up %u devices of %llu bytes: %s",
                         config->devices, (unsigned long long)config->memory, strerror(-status));
@@ -115,20 +105,15 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->place = (const void *)config->system.policy[FF__PLACE];
     engine->discard = (const void *)config->system.policy[FF__DISCARD];
     engine->reserve = config->reserve;
-    engine->separate = config->separate;
-    engine->peer_links = config->peer_links;
-    engine->guests_apart = config->guests_apart;
-    engine->writes_back = config->writes_back;
-    engine->copies_clean = config->copies_clean;
-    engine->maps_remotely = config->maps_remotely;
-    engine->watched = config->shows & FF_SEES_ACCESSES;
+    engine->backend = config->backend;
+    engine->watched = config->backend->shows & FF_SEES_ACCESSES;
     engine->check = config->check;
     engine->virtual_time = config->virtual_time;
     engine->late_head = FF_NONE;
     status = set_capacities(engine, config);
     set_view(engine);
-    engine->view.copies_on_processors = config->copies_on_processors;
-    engine->view.parts_cost_more = config->parts_cost_more;
+    engine->view.copies_on_processors = config->backend->copies_on_processors;
+    engine->view.parts_cost_more = config->backend->parts_cost_more;
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
     engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);

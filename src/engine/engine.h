@@ -51,6 +51,8 @@ struct ff__job {
 };
 
 struct ff__engine_config {
+    /* What it can do, and what that costs; borrowed until the engine is closed */
+    const struct ff__description *backend;
     uint64_t base, address_space; /* the managed addresses */
     uint32_t devices;
     uint64_t memory;                 /* bytes a device, at most: */
@@ -61,26 +63,11 @@ struct ff__engine_config {
      * it is all chunks, of which blocks get leaves for single pages */
     uint32_t granule;
     bool in_chunks;
-    uint32_t whole_leaves;     /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
-    bool copies_on_processors; /* as in struct ff_view */
-    bool parts_cost_more;      /* the same */
-    bool separate;             /* a device does not reach what another one has */
-    bool peer_links;           /* pages go straight from a device to another one */
-    bool
-        guests_apart; /* what lies in memory that a device lends is used by nobody, and never written to */
-    /* What leaves a device is copied even if the host had the same before it came there */
-    bool copies_clean;
-    /* Pages can be copied to the host while a device uses them; with guests_apart, those of guests alone */
-    bool writes_back;
+    uint32_t whole_leaves; /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
     uint64_t lend[FF_TIERS_MAX]; /* bytes that each device lends to evictions of others */
-    bool maps_remotely;          /* a device can use pages from where they are */
     uint32_t reserve;            /* chunks to keep free ahead of need, once there is pressure */
     uint32_t spare;              /* chunks beyond the memory, for when what is there cannot leave */
-    uint32_t shows;              /* the backend's visibility */
-    uint32_t controls;           /* what it lets policies control */
     uint32_t launch_limit;       /* execution IDs that are known at a time; 0: FF_LAUNCH_SLOTS */
-    uint64_t fault_ns;           /* as in struct ff_view; not 0 */
-    struct ff_link_cost links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to], of every two tiers */
     uint64_t seed;
     bool check;
     bool virtual_time;              /* time is modelled */
@@ -108,8 +95,8 @@ struct ff__sampler {
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* for the view */
 };
 
-/* What of the configuration follows from what a backend is; the rest is left alone. Its devices are alike, and lend all
- * that is free if pages can go from one to another. */
+/* What of the configuration follows from what a backend is, which is borrowed; the rest is left alone. Its
+ * devices are alike, and lend all that is free if pages can go from one to another. */
 void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend);
 
 /* -EINVAL: also where a link or a fault costs nothing. -ENOTSUP: a policy must see more than the

@@ -31,6 +31,7 @@ struct ff__late_pages {
 
 struct ff__engine {
     struct ff__space space;
+    const struct ff__description *backend;
     struct ff__system system;
     struct ff_view view;
     const struct ff_prefetch_policy *prefetch;
@@ -51,7 +52,6 @@ struct ff__engine {
     uint32_t graces;                   /* blocks that have got protection */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
     uint32_t reserve;
-    bool separate, peer_links, guests_apart, writes_back, copies_clean, maps_remotely;
     uint16_t
         *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
     uint32_t *visits; /* [block][tier] how often it has come there as a guest */

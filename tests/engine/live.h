@@ -41,6 +41,7 @@ struct live_shape {
 
 struct live {
     struct ff__pipeline pipeline;
+    struct ff__description description;
     struct ff__engine engine;
     struct live_shape shape;
     struct fake fake;
@@ -259,18 +260,22 @@ static inline void live_open(struct live *live, const struct live_shape *shape) 
     memset(live, 0, sizeof *live);
     live->shape = *shape;
     live_init_locks(live);
+    live->description = (struct ff__description){
+        .tier_count = shape->devices + 1,
+        .shows = LIVE_SHOWS,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
+    };
+    set_costs(&live->description);
     struct ff__engine_config config = {
+        .backend = &live->description,
         .base = FAKE_BASE,
         .address_space = LIVE_WINDOWS * BLOCK_BYTES,
         .devices = shape->devices,
         .memory = shape->chunks * BLOCK_BYTES,
         .reserve = 1,
-        .shows = LIVE_SHOWS,
-        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
         .launch_limit = shape->launch_limit,
         .check = true,
     };
-    set_costs(&config.fault_ns, config.links);
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&live->engine, &config, &error))
         fail_msg("%s", error.message);

@@ -67,7 +67,7 @@ static void test_use_remote(void **state) {
     uint32_t block = add_range(FF_BLOCK_PAGES);
     struct ff_advice remote = advice_for(FF_USE_REMOTE, block);
     expect_drop(&remote, FF_DROP_UNSUPPORTED);
-    engine.maps_remotely = true;
+    backend.controls |= FF_CONTROLS_REMOTE;
     bring(block, 0, 10);
     remote.pages = ff_mask_of_run(0, 20);
     assert_int_equal(advise(&remote), FF__JOB_NONE);

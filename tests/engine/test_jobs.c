@@ -13,11 +13,11 @@ static void test_visibility(void **state) {
     struct ff_error error = {""};
     assert_int_equal(ff__policy_register(FF__PREFETCH, &sees.base, &error), 0);
     struct ff__engine_config config = config_for("nvidia:prefetch=sees-accesses", 4);
-    config.shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES;
+    backend.shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES;
     assert_int_equal(ff__engine_init(&engine, &config, &error), -ENOTSUP);
     assert_non_null(strstr(error.message, "sees-accesses"));
     assert_int_equal(ff__engine_init(&engine, &config, NULL), -ENOTSUP);
-    config.shows |= FF_SEES_ACCESSES;
+    backend.shows |= FF_SEES_ACCESSES;
     assert_int_equal(ff__engine_init(&engine, &config, &error), 0);
     ff__engine_fini(&engine);
 }
@@ -27,11 +27,11 @@ static void test_control(void **state) {
     (void)state;
     struct ff_error error = {""};
     struct ff__engine_config config = config_for("nvidia", 4);
-    config.controls = FF_CONTROLS_FAULTS;
+    backend.controls = FF_CONTROLS_FAULTS;
     assert_int_equal(ff__engine_init(&engine, &config, &error), -ENOTSUP);
     assert_string_equal(error.message, "evict policy 'lrm' must control who leaves; this kind of "
                                        "device lets it control what a fault brings");
-    config.controls = 0;
+    backend.controls = 0;
     assert_int_equal(ff__engine_init(&engine, &config, &error), -ENOTSUP);
     assert_string_equal(error.message, "prefetch policy 'tree' must control what a fault brings; "
                                        "this kind of device lets it control nothing");
@@ -47,15 +47,16 @@ static void refuse(const struct ff__engine_config *config, const char *message) 
 static void test_costs_are_said(void **state) {
     (void)state;
     struct ff__engine_config config = config_for("nvidia", 4);
-    config.links[1][2].bytes_per_second = 0;
+    backend.link[1][2].bytes_per_second = 0;
     refuse(&config, "the link from tier 1 to tier 2 must move more than 0 bytes per second");
     config.devices = 1;
+    backend.tier_count = 2;
     assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
     ff__engine_fini(&engine);
-    config.links[1][0] = (struct ff_link_cost){.latency_ns = 100};
+    backend.link[1][0] = (struct ff_link_cost){.latency_ns = 100};
     refuse(&config, "the link from tier 1 to tier 0 must move more than 0 bytes per second");
     config = config_for("nvidia", 4);
-    config.fault_ns = 0;
+    backend.fault_ns = 0;
     refuse(&config, "a far fault must cost more than 0 ns");
 }
 
@@ -82,7 +83,7 @@ static void test_shape_of_a_backend(void **state) {
         .shows = FF_SEES_FAULTS,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
     };
-    set_costs(&device.fault_ns, device.link);
+    set_costs(&device);
     device.tier[1] = device.tier[2] = (struct ff__tier_description){
         .memory = 4 * (uint64_t)FF_BLOCK_SIZE, .spare = 2, .granule = FF_LEAF_PAGES};
     struct ff__engine_config config = config_for("demand", 1);
@@ -91,19 +92,13 @@ static void test_shape_of_a_backend(void **state) {
     assert_int_equal(config.spare, 2);
     assert_int_equal(config.granule, FF_LEAF_PAGES);
     assert_non_null(config.system.policy[FF__PREFETCH]);
-    assert_false(config.separate || config.maps_remotely);
-    assert_int_equal(config.shows, FF_SEES_FAULTS);
-    assert_int_equal(config.controls, FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS);
+    assert_ptr_equal(config.backend, &device);
     assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
     assert_int_equal(engine.space.base, FAKE_BASE);
     assert_int_equal(engine.space.tier_count, 3);
     assert_int_equal(engine.space.capacity[1], 4 * FF_BLOCK_PAGES);
     assert_int_equal(engine.space.block_limit, 16);
     ff__engine_fini(&engine);
-    device.controls |= FF_CONTROLS_REMOTE;
-    device.separate = true;
-    ff__engine_configure(&config, &device);
-    assert_true(config.separate && config.maps_remotely);
 }
 
 static void test_homes(void **state) {
@@ -399,7 +394,7 @@ static void test_no_room_asks_once(void **state) {
     (void)state;
     assert_int_equal(ff__policy_register(FF__PREFETCH, &answers_once.base, NULL), 0);
     open_engine("demand:prefetch=answers-once", 1);
-    engine.maps_remotely = true;
+    backend.controls |= FF_CONTROLS_REMOTE;
     uint32_t block = add_range(1024);
     asks = 1;
     assert_int_equal(fault(block, 0, 1, &job), FF__JOB_RUN);

@@ -30,6 +30,7 @@ struct retry {
 };
 
 struct world {
+    struct ff__description description;
     struct ff__engine engine;
     struct fake fake;
     struct ff__random random;
@@ -174,7 +175,15 @@ static inline void world_open(struct world *world, const struct world_shape *sha
     struct ff_error error = {""};
     memset(world, 0, sizeof *world);
     rogue_places = 0;
+    world->description = (struct ff__description){
+        .tier_count = shape->devices + 1,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
+                 FF_SEES_FUTURE | FF_SEES_SAMPLES,
+    };
+    set_costs(&world->description);
     struct ff__engine_config config = {
+        .backend = &world->description,
         .base = FAKE_BASE,
         .address_space = WINDOWS * BLOCK_BYTES,
         .devices = shape->devices,
@@ -182,15 +191,10 @@ static inline void world_open(struct world *world, const struct world_shape *sha
         .granule = shape->granule,
         .in_chunks = true,
         .reserve = 1,
-        .controls =
-            FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE | FF_CONTROLS_SAMPLING,
-        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 FF_SEES_FUTURE | FF_SEES_SAMPLES,
         .seed = shape->seed,
         .check = true,
         .future = world_future(),
     };
-    set_costs(&config.fault_ns, config.links);
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&world->engine, &config, &error))
         fail_msg("%s: %s", shape->system, error.message);

@@ -53,6 +53,7 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         .parts_cost_more = true,
         .peer_links = memory->tier_count > 2,
         .guests_apart = memory->tier_count > 2,
+        .writes_back = memory->tier_count > 2,
         .reserves_host = soft->host.fd >= 0,
         .serves_here = soft->uffd.sigbus,
     };
