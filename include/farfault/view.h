@@ -72,10 +72,10 @@ struct ff_facts {
 };
 #pragma GCC diagnostic pop
 
-/* What moving costs in one direction between two tiers. All zero: not known. */
+/* What moving costs in one direction between two tiers, measured or modelled. */
 struct ff_link_cost {
     uint64_t latency_ns;       /* of a transfer, before its first byte */
-    uint64_t bytes_per_second; /* of large transfers */
+    uint64_t bytes_per_second; /* of large transfers; never 0 between two tiers */
     uint64_t access_ps; /* for which a remote access occupies it; 0: there is no remote access */
 };
 
@@ -136,11 +136,14 @@ struct ff_view {
     uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */
     uint64_t allocated;              /* pages of all ranges, wherever they are */
     struct ff_forecast forecast;     /* of the prefetch policy; see extensions.h */
-    uint64_t fault_ns; /* what a far fault costs alone, without its transfer; 0: not known */
+    uint64_t fault_ns; /* what a far fault costs alone, without its transfer; never 0 */
     /* The processors that run the program's kernels also copy what is migrated, as on a software
      * device whose link is not paced: what a transfer takes, the kernels lack, and nothing is
      * gained by overlapping the two. */
     bool copies_on_processors;
+    /* Costs are those of whole blocks, each of which comes in one piece, as on any software device:
+     * a part of a block costs several times its share. */
+    bool parts_cost_more;
     const struct ff_link_cost *links;            /* [from * tier_count + to] */
     const struct ff_lending *lending;            /* [tier] */
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* by tier */
@@ -153,7 +156,7 @@ static inline const struct ff_link_cost *ff_view_link(const struct ff_view *view
 }
 
 /* What so many faults on the device cost, each with a transfer from the host, that bring so many
- * pages in all; ns. The link's bandwidth must be known. */
+ * pages in all; ns. */
 static inline uint64_t ff_view_faults_ns(const struct ff_view *view, uint32_t tier, uint64_t faults,
                                          uint64_t pages) {
     const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);

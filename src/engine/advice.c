@@ -30,7 +30,7 @@ static enum ff_drop bring(struct ff__engine *engine, const struct ff_advice *adv
     if (ff_mask_empty(&wanted))
         return FF_DROP_INVALID;
     struct ff_mask present = ff__job_reachable(engine, block, tier);
-    if (engine->guests_apart && ff__is_guest(engine, block, tier))
+    if (engine->backend->guests_apart && ff__is_guest(engine, block, tier))
         return FF_DROP_PRESENT; /* it is there, if not to be used */
     wanted = ff_mask_minus(&wanted, &present);
     ff__job_leave_out(engine, block, &wanted);
@@ -72,7 +72,7 @@ static struct ff_mask uncopied(const struct ff__engine *engine, const struct ff_
     if (!ff_mask_empty(&advice->pages))
         there = ff_mask_and(&there, &advice->pages);
     struct ff_mask clean = facts->tier[FF_TIER_HOST].resident;
-    if (!engine->watched && !engine->guests_apart)
+    if (!engine->watched && !engine->backend->guests_apart)
         return there; /* the backend finds out */
     if (engine->watched)
         clean = ff_mask_minus(&clean, &ff__page_facts(&engine->space, advice->block)->dirty);
@@ -82,8 +82,9 @@ static struct ff_mask uncopied(const struct ff__engine *engine, const struct ff_
 static enum ff_drop write_back(struct ff__engine *engine, const struct ff_advice *advice,
                                struct ff__job *job) {
     struct ff_mask pages = uncopied(engine, advice);
-    bool is_still = !engine->guests_apart || ff__is_guest(engine, advice->block, advice->tier);
-    if (!engine->writes_back || !is_still) /* what is in use may be written to meanwhile */
+    bool is_still =
+        !engine->backend->guests_apart || ff__is_guest(engine, advice->block, advice->tier);
+    if (!engine->backend->writes_back || !is_still) /* what is in use may be written to meanwhile */
         return FF_DROP_UNSUPPORTED;
     if (ff_mask_empty(&pages))
         return FF_DROP_PRESENT;
@@ -97,7 +98,7 @@ static enum ff_drop use_remote(struct ff__engine *engine, const struct ff_advice
     struct ff_mask present = ff__job_reachable(engine, advice->block, advice->tier);
     struct ff_mask pages = ff_mask_and(&advice->pages, &valid);
     struct ff_mask *remote = &facts->tier[advice->tier].remote;
-    if (!engine->maps_remotely)
+    if (!(engine->backend->controls & FF_CONTROLS_REMOTE))
         return FF_DROP_UNSUPPORTED;
     pages = ff_mask_minus(&pages, &present);
     if (ff_mask_empty(&pages))
@@ -116,7 +117,7 @@ static enum ff_drop lend(struct ff__engine *engine, const struct ff_advice *advi
         ff_mask_and(&advice->pages, ff_view_resident(&engine->view, FF_TIER_HOST, block));
     wanted = ff_mask_minus(&wanted, &present);
     ff__job_leave_out(engine, block, &wanted);
-    if (!engine->guests || (!engine->watched && !engine->guests_apart))
+    if (!engine->guests || (!engine->watched && !engine->backend->guests_apart))
         return FF_DROP_UNSUPPORTED;
     if (engine->space.ranges[range].home_tier == advice->tier)
         return FF_DROP_INVALID;

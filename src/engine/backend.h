@@ -40,15 +40,21 @@ struct ff__description {
     uint64_t base, address_space; /* managed addresses; bytes */
     uint32_t tier_count;          /* the host and the devices */
     struct ff__tier_description tier[FF_TIERS_MAX];
-    struct ff_link link[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
-    uint32_t shows;                                  /* enum ff_visibility, or-ed */
-    uint32_t controls;                               /* enum ff_control, or-ed */
+    struct ff_link_cost link[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to], of every two tiers */
+    uint64_t fault_ns;                                    /* as in struct ff_view; not 0 */
+    uint32_t shows;                                       /* enum ff_visibility, or-ed */
+    uint32_t controls;                                    /* enum ff_control, or-ed */
     uint32_t whole_leaves;     /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
     bool copies_on_processors; /* as in struct ff_view */
+    bool parts_cost_more;      /* the same */
     bool separate;             /* a device does not reach what another one has */
     bool peer_links;           /* pages go straight from a device to another one */
-    /* What lies in memory that a device lends is absent for all threads, and is never written to there */
+    /* What lies in memory that a device lends is used by nobody, and never written to there */
     bool guests_apart;
+    /* Pages can be copied to the host while a device uses them; with guests_apart, those of guests alone */
+    bool writes_back;
+    /* What leaves a device is copied even if the host had the same before it came there */
+    bool copies_clean;
     bool reserves_host; /* a new range needs reserve_host, too */
     bool serves_here;   /* the program's threads serve their faults themselves */
     char text[160];     /* for reports: what was chosen, in words */

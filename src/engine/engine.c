@@ -34,6 +34,7 @@ static size_t late_pages_size(const struct ff__engine *engine) {
 }
 
 void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend) {
+    config->backend = backend;
     config->base = backend->base;
     config->address_space = backend->address_space;
     config->devices = backend->tier_count - 1;
@@ -46,31 +47,36 @@ void ff__engine_configure(struct ff__engine_config *config, const struct ff__des
     config->spare = backend->tier[1].spare;
     config->granule = backend->tier[1].granule;
     config->whole_leaves = backend->whole_leaves;
-    config->copies_on_processors = backend->copies_on_processors;
-    config->separate = backend->separate;
-    config->peer_links = backend->peer_links;
-    config->guests_apart = config->writes_back = backend->guests_apart;
-    config->maps_remotely = backend->controls & FF_CONTROLS_REMOTE;
-    config->shows = backend->shows;
-    config->controls = backend->controls;
     for (uint32_t tier = 1; tier < backend->tier_count && backend->peer_links; tier++)
         config->lend[tier] = backend->tier[tier].memory;
+}
+
+/* Policies weigh faults against transfers. Neither is free. */
+static int check_costs(const struct ff__description *backend, struct ff_error *error) {
+    if (backend->fault_ns == 0)
+        return ff__fail(error, -EINVAL, "a far fault must cost more than 0 ns");
     for (uint32_t from = 0; from < backend->tier_count; from++)
         for (uint32_t to = 0; to < backend->tier_count; to++)
-            config->links[from][to] =
-                (struct ff_link_cost){backend->link[from][to].latency_ns,
-                                      (uint64_t)backend->link[from][to].bytes_per_second, 0};
+            if (from != to && backend->link[from][to].bytes_per_second == 0)
+                return ff__fail(error, -EINVAL,
+                                "the link from tier %u to tier %u must move more than 0 bytes per "
+                                "second",
+                                from, to);
+    return 0;
 }
 
 int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *config,
                     struct ff_error *error) {
     memset(engine, 0, sizeof *engine);
     int status = ff__policies_check(config, error);
+    if (!status)
+        status = check_costs(config->backend, error);
     if (status)
         return status;
+    engine->backend = config->backend;
     engine->whole = config->allocator ? config->allocator : &ff__chunk_allocator;
     engine->split = config->allocator ? config->allocator : &ff__leaf_allocator;
-    engine->watched = config->shows & FF_SEES_ACCESSES;
+    engine->watched = config->backend->shows & FF_SEES_ACCESSES;
     engine->allocator_state = config->allocator_state;
     uint64_t units = config->memory / FF_PAGE_SIZE / engine->whole->unit;
     status = ff__space_init(&engine->space, config->base, config->address_space, config->devices,
@@ -93,16 +99,11 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
     engine->place = (const void *)config->system.policy[FF__PLACE];
     engine->discard = (const void *)config->system.policy[FF__DISCARD];
     engine->reserve = config->reserve;
-    engine->separate = config->separate;
-    engine->peer_links = config->peer_links;
-    engine->guests_apart = config->guests_apart;
-    engine->writes_back = config->writes_back;
-    engine->copies_clean = config->copies_clean;
-    engine->maps_remotely = config->maps_remotely;
     engine->check = config->check;
     engine->virtual_time = config->virtual_time;
     engine->late_head = FF_NONE;
-    engine->view.copies_on_processors = config->copies_on_processors;
+    engine->view.copies_on_processors = config->backend->copies_on_processors;
+    engine->view.parts_cost_more = config->backend->parts_cost_more;
     engine->late = ff__lazy_map(engine->space.block_limit * sizeof *engine->late);
     engine->late_pages = ff__lazy_map(late_pages_size(engine));
     engine->stay = ff__lazy_map(engine->space.block_limit * sizeof *engine->stay);
@@ -136,7 +137,7 @@ void ff__engine_fini(struct ff__engine *engine) {
 
 int ff__engine_open(struct ff__engine **engine, const struct ff__engine_config *config,
                     struct ff_error *error) {
-    *engine = malloc(sizeof **engine);
+    *engine = calloc(1, sizeof **engine);
     if (!*engine)
         return ff__fail(error, -ENOMEM, "no memory for the engine");
     int status = ff__engine_init(*engine, config, error);

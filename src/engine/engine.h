@@ -9,6 +9,7 @@
 #ifndef FF_ENGINE_ENGINE_H
 #define FF_ENGINE_ENGINE_H
 
+#include "base/queue.h"
 #include "engine/backend.h"
 #include "engine/totals.h"
 #include "policy/registry.h"
@@ -52,6 +53,8 @@ struct ff__job {
 };
 
 struct ff__engine_config {
+    /* What it can do, and what that costs; borrowed until the engine is closed */
+    const struct ff__description *backend;
     uint64_t base, address_space; /* the managed addresses */
     uint32_t devices;
     uint64_t memory;                 /* bytes a device, at most: */
@@ -62,24 +65,10 @@ struct ff__engine_config {
     void *allocator_state;
     uint32_t granule;      /* of the memory of blocks, unless advice says otherwise; 0: its unit */
     uint32_t whole_leaves; /* blocks of so many leaves take a whole chunk; 0: FF_CHUNK_LEAVES */
-    bool copies_on_processors; /* as in struct ff_view */
-    bool separate;             /* a device does not reach what another one has */
-    bool peer_links;           /* pages go straight from a device to another one */
-    bool
-        guests_apart; /* what lies in memory that a device lends is used by nobody, and never written to */
-    /* What leaves a device is copied even if the host had the same before it came there */
-    bool copies_clean;
-    /* Pages can be copied to the host while a device uses them; with guests_apart, those of guests alone */
-    bool writes_back;
     uint64_t lend[FF_TIERS_MAX]; /* bytes that each device lends to evictions of others */
-    bool maps_remotely;          /* a device can use pages from where they are */
     uint32_t reserve;            /* chunks to keep free ahead of need, once there is pressure */
     uint32_t spare;              /* chunks beyond the memory, for when what is there cannot leave */
-    uint32_t shows;              /* the backend's visibility */
-    uint32_t controls;           /* what it lets policies control */
     uint32_t launch_limit;       /* execution IDs that are known at a time; 0: FF_LAUNCH_SLOTS */
-    uint64_t fault_ns;           /* what a far fault costs alone; 0: not known */
-    struct ff_link_cost links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to]; all zero: not known */
     uint64_t seed;
     bool check;
     bool virtual_time;              /* time is modelled */
@@ -107,12 +96,12 @@ struct ff__sampler {
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* for the view */
 };
 
-/* What of the configuration follows from what a backend is; the rest is left alone. Its devices are alike, and lend all
- * that is free if pages can go from one to another. */
+/* What of the configuration follows from what a backend is, which is borrowed; the rest is left alone. Its
+ * devices are alike, and lend all that is free if pages can go from one to another. */
 void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend);
 
-/* -EINVAL, -ENOTSUP: a policy must see more than the backend shows. -ENOMEM. Then *engine is NULL,
- * which may be closed. */
+/* -EINVAL: also where a link or a fault costs nothing. -ENOTSUP: a policy must see more than the
+ * backend shows. -ENOMEM. Then *engine is NULL, which may be closed. */
 int ff__engine_open(struct ff__engine **engine, const struct ff__engine_config *config,
                     struct ff_error *error);
 void ff__engine_close(struct ff__engine *engine);
@@ -183,13 +172,17 @@ int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block,
 /* How many pages to keep free: as the evictor says, else as the engine is configured. */
 uint64_t ff__engine_reserved(const struct ff__engine *engine, uint32_t tier);
 
-/* Whether something is to be pre-evicted from the tier: a fault or prefetch took memory when little
- * was left, or more is allocated than is meant to be. */
-bool ff__engine_is_pressed(const struct ff__engine *engine, uint32_t tier);
+enum ff__ahead {
+    FF__AHEAD_NOTHING, /* there is nothing to do */
+    FF__AHEAD_NEXT,    /* a piece of advice is done with, and nothing moves: ask again */
+    FF__AHEAD_FOLLOW,  /* carry out the job, which follows advice, then finish it */
+    FF__AHEAD_EVICT,   /* the same; it makes room */
+};
 
-/* Pre-evicts a block if free memory is short, or spare memory in use. RUN, or NONE. */
-int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
-                        struct ff__job *job);
+/* What is to be done next ahead of need on a tier, FF_NONE: on all devices. First it evicts what is above
+ * the capacity, then it follows the queue's first struct ff_advice, then it evicts for the reserve. */
+enum ff__ahead ff__engine_ahead(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
+                                struct ff__queue *advice, struct ff__job *job);
 
 /* Makes these pages of a job's way in true, ahead of the others; they are no part of the job any
  * more. */

@@ -2,7 +2,6 @@
 #ifndef FF_ENGINE_INTERNAL_H
 #define FF_ENGINE_INTERNAL_H
 
-#include "base/queue.h"
 #include "engine/allocator.h"
 #include "engine/background.h"
 #include "engine/launch_ids.h"
@@ -32,6 +31,7 @@ struct ff__late_pages {
 
 struct ff__engine {
     struct ff__space space;
+    const struct ff__description *backend;
     struct ff__system system;
     struct ff_view view;
     const struct ff_prefetch_policy *prefetch;
@@ -56,7 +56,6 @@ struct ff__engine {
     void *allocator_state;
     uint32_t granule; /* of the memory of blocks, unless advice says otherwise */
     uint32_t reserve;
-    bool separate, peer_links, guests_apart, writes_back, copies_clean, maps_remotely;
     uint16_t
         *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
     uint32_t *visits; /* [block][tier] how often it has come there as a guest */
@@ -66,7 +65,7 @@ struct ff__engine {
     bool uses_remote; /* pages have been left where they are, to be used from there */
     bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
     bool virtual_time;
-    bool pressed[FF_TIERS_MAX];         /* see ff__engine_is_pressed() */
+    bool pressed[FF_TIERS_MAX];         /* see ff__engine_preevict() */
     uint64_t preevicting[FF_TIERS_MAX]; /* pages that are leaving for the reserve */
     struct ff__running running[FF_TIERS_MAX];
     struct ff_link_cost *links;       /* [from * tier_count + to] */
@@ -147,6 +146,11 @@ static inline struct ff__late_pages *ff__late_pages(const struct ff__engine *eng
 }
 
 void ff__job_clear(struct ff__job *job);
+
+/* Pre-evicts a block from a tier that is pressed: a fault or prefetch took memory when little was left, or
+ * more is allocated than is meant to be. RUN, or NONE. */
+int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
+                        struct ff__job *job);
 
 /* Pages that a touch from the tier finds in place. */
 struct ff_mask ff__job_reachable(const struct ff__engine *engine, uint32_t block, uint32_t tier);

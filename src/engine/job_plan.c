@@ -41,10 +41,11 @@ static void remember_late(struct ff__engine *engine, const struct ff_fault_group
 /* Pages that a touch from the tier finds in place. */
 struct ff_mask ff__job_reachable(const struct ff__engine *engine, uint32_t block, uint32_t tier) {
     const struct ff_facts *facts = ff__facts(&engine->space, block);
-    if (engine->separate)
+    if (engine->backend->separate)
         return facts->tier[tier].resident;
     struct ff_mask there = ff__block_present(&engine->space, block);
-    for (uint32_t peer = 1; peer < engine->space.tier_count && engine->guests_apart; peer++)
+    for (uint32_t peer = 1; peer < engine->space.tier_count && engine->backend->guests_apart;
+         peer++)
         if (ff__is_guest(engine, block, peer))
             there = ff_mask_minus(&there, &facts->tier[peer].resident);
     return there;
@@ -61,7 +62,7 @@ static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block
             ff_mask_and(pages, &ff__facts(&engine->space, block)->tier[peer].resident);
         if (!ff_mask_empty(&there)) {
             ff__memory_leave(engine, block, peer, &there, NULL, false, job);
-            if (engine->peer_links)
+            if (engine->backend->peer_links)
                 job->out[job->out_count - 1].to.tier = tier;
             fetched = ff_mask_or(&fetched, &there);
         }
@@ -121,7 +122,7 @@ static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fa
     wanted = ff_mask_minus(&wanted, present);
     ff__job_leave_out(engine, absent->block, &wanted);
     wanted = ff_mask_or(&wanted, &absent->faulted);
-    if (engine->maps_remotely) {
+    if (engine->backend->controls & FF_CONTROLS_REMOTE) {
         job->remote = ff_mask_and(&answer->remote, &block);
         job->remote = ff_mask_minus(&job->remote, present);
     }
@@ -180,7 +181,8 @@ static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     struct ff_mask coming = ff_mask_and(&absent->faulted, &moving->coming);
     struct ff_mask leaving = ff_mask_and(&absent->faulted, &moving->leaving);
     remember_late(engine, absent, &leaving);
-    if (engine->separate && space->tier_count > 2) /* they may be on their way to another device */
+    if (engine->backend->separate &&
+        space->tier_count > 2) /* they may be on their way to another device */
         remember_late(engine, absent, &coming);
     absent->faulted = ff_mask_minus(&absent->faulted, &coming);
     absent->faulted = ff_mask_minus(&absent->faulted, &leaving);
@@ -245,7 +247,7 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
         return later ? FF__JOB_LATER : FF__JOB_NONE;
     }
     ff__engine_view(engine, now_ns);
-    if (engine->guests_apart && ff__is_guest(engine, block, group->tier))
+    if (engine->backend->guests_apart && ff__is_guest(engine, block, group->tier))
         return send_guest_away(engine, &absent, job);
     /* a page that is used is not inactive */
     facts->inactive = ff_mask_minus(&facts->inactive, &absent.faulted);

@@ -250,10 +250,6 @@ uint64_t ff__engine_reserved(const struct ff__engine *engine, uint32_t tier) {
                                   : (uint64_t)engine->reserve * FF_BLOCK_PAGES;
 }
 
-bool ff__engine_is_pressed(const struct ff__engine *engine, uint32_t tier) {
-    return engine->pressed[tier];
-}
-
 /* How many pages the reserve lacks, or the device has too many, that are not on their way out already. */
 static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
     struct ff__tier_memory memory = ff__memory_of(engine, tier);

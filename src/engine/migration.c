@@ -4,7 +4,7 @@
 
 bool ff__pipeline_is_pressed(const struct ff__engine *engine) {
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
-        if (ff__engine_is_pressed(engine, tier))
+        if (engine->pressed[tier])
             return true;
     return false;
 }
@@ -83,39 +83,17 @@ static bool step_faults(struct ff__pipeline *pipeline) {
     return has_group;
 }
 
-static bool step_prefetches(struct ff__pipeline *pipeline) {
-    struct ff_advice advice;
+static bool step_ahead(struct ff__pipeline *pipeline) {
     struct ff__job job;
-    if (!ff__queue_pop(&pipeline->prefetches, &advice))
-        return false;
     ff__pipeline_lock(pipeline);
-    if (ff__engine_advise(pipeline->engine, ff__pipeline_now(pipeline), &advice, &job) ==
-        FF__JOB_RUN)
-        ff__pipeline_run_job(pipeline, &job);
-    else
+    enum ff__ahead what = ff__engine_ahead(pipeline->engine, ff__pipeline_now(pipeline), FF_NONE,
+                                           &pipeline->prefetches, &job);
+    if (what == FF__AHEAD_NEXT)
         ff__pipeline_notify(pipeline); /* that there was no room for it */
+    else if (what != FF__AHEAD_NOTHING)
+        ff__pipeline_run_job(pipeline, &job);
     ff__pipeline_unlock_and_serve_late(pipeline);
-    return true;
-}
-
-/* `owed`: only where more is allocated than the capacity, which others wait for. */
-static bool step_preevict(struct ff__pipeline *pipeline, bool owed) {
-    struct ff__job job;
-    struct ff__engine *engine = pipeline->engine;
-    bool worked = false;
-    ff__pipeline_lock(pipeline);
-    for (uint32_t tier = 1; tier < engine->space.tier_count && !worked; tier++) {
-        if (owed && ff__memory_of(engine, tier).excess == 0)
-            continue;
-        worked = ff__engine_preevict(engine, ff__pipeline_now(pipeline), tier, &job) == FF__JOB_RUN;
-        if (worked)
-            ff__pipeline_run_job(pipeline, &job);
-    }
-    if (worked)
-        ff__pipeline_unlock_and_serve_late(pipeline);
-    else
-        ff__pipeline_unlock(pipeline);
-    return worked;
+    return what != FF__AHEAD_NOTHING;
 }
 
 /* Serves what came late for a block that a program's thread was at work on. */
@@ -164,8 +142,7 @@ void *ff__migration_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED))
         if (!step_calls(pipeline) && !step_faults(pipeline) && !step_late(pipeline) &&
-            !step_due(pipeline) && !step_preevict(pipeline, true) && !step_prefetches(pipeline) &&
-            !step_preevict(pipeline, false))
+            !step_due(pipeline) && !step_ahead(pipeline))
             sleep_until_work(pipeline);
     pipeline->backend->interrupt(pipeline->self); /* so that the leader ends, too */
     return NULL;

@@ -23,7 +23,7 @@ int ff__peers_init(struct ff__engine *engine, const uint64_t lend[FF_TIERS_MAX])
     bool lends = false;
     for (uint32_t tier = 1; tier < engine->space.tier_count; tier++)
         lends = lends || lend[tier] > 0;
-    if (!lends || !engine->peer_links)
+    if (!lends || !engine->backend->peer_links)
         return 0;
     while (capacity < blocks)
         capacity *= 2;
@@ -56,7 +56,7 @@ static uint32_t count_removable(const struct ff__engine *engine, uint32_t block,
     struct ff_mask clean = ff_mask_and(pages, host);
     if (engine->watched)
         clean = ff_mask_minus(&clean, &ff__page_facts(&engine->space, block)->dirty);
-    return engine->watched || engine->guests_apart ? ff_mask_count(&clean) : 0;
+    return engine->watched || engine->backend->guests_apart ? ff_mask_count(&clean) : 0;
 }
 
 /* The memory that pages of a block take besides `there` others. */
@@ -127,7 +127,7 @@ static bool take_room(struct ff__engine *engine, uint32_t tier, uint32_t block, 
     bool holds = ff_view_holds(&engine->view, tier, block);
     if (holds && !ff__is_guest(engine, block, tier))
         return false; /* the device has a part of the block for itself */
-    if (engine->guests_apart && size_of(engine, block, 0, there + pages) < FF_BLOCK_PAGES)
+    if (engine->backend->guests_apart && size_of(engine, block, 0, there + pages) < FF_BLOCK_PAGES)
         return false; /* what lies apart does not share a chunk */
     struct ff__place found = {tier, holds ? ff__frame(&engine->space, tier, block) : place->frame};
     if (need > 0 &&
@@ -213,7 +213,7 @@ void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
     struct ff_mask *host = &ff__facts(&engine->space, out->block)->tier[FF_TIER_HOST].resident;
     struct ff_mask stale = ff_mask_minus(landed, &out->same);
     /* what the host has is from before the pages came to a device: it does not count */
-    if (engine->copies_clean || engine->guests_apart)
+    if (engine->backend->copies_clean || engine->backend->guests_apart)
         *host = ff_mask_minus(host, &stale);
     settle(engine, out->block, &out->to, landed, taken);
 }

@@ -122,14 +122,14 @@ int ff__policies_check(const struct ff__engine_config *config, struct ff_error *
         const struct ff_policy *policy = config->system.policy[slot];
         const char *kind = ff__slot_name((enum ff__slot)slot);
         char missing[160], granted[160];
-        name_visibility(policy->sees & ~config->shows, missing);
-        name_visibility(config->shows, granted);
+        name_visibility(policy->sees & ~config->backend->shows, missing);
+        name_visibility(config->backend->shows, granted);
         if (missing[0])
             return ff__fail(error, -ENOTSUP,
                             "%s policy '%s' must see %s; this kind of device shows only %s", kind,
                             policy->name, missing, granted);
-        name_controls(policy->controls & ~config->controls, missing);
-        name_controls(config->controls, granted);
+        name_controls(policy->controls & ~config->backend->controls, missing);
+        name_controls(config->backend->controls, granted);
         if (missing[0])
             return ff__fail(error, -ENOTSUP,
                             "%s policy '%s' must control %s; this kind of device lets it control "

@@ -39,8 +39,8 @@ int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *c
         return -ENOMEM;
     for (uint32_t from = 0; from < tiers; from++)
         for (uint32_t to = 0; to < tiers; to++)
-            engine->links[from * tiers + to] = config->links[from][to];
-    engine->view.fault_ns = config->fault_ns;
+            engine->links[from * tiers + to] = config->backend->link[from][to];
+    engine->view.fault_ns = config->backend->fault_ns;
     engine->view.links = engine->links;
     return 0;
 }

@@ -200,6 +200,7 @@ static void test_changes(void **state) {
         {"sms", "0", "x: sms: must be 1 to 1024"},
         {"sms", "many", "x: sms: must be a whole number"},
         {"granule", "64K", "x: granule: must be 4096 where host is \"synchronizes\""},
+        {"fault_ns", "0", "x: fault_ns: must be 1 to 1000000000"},
         {"fault_cost", "batch", "x: fault_cost: changes between \"flat\" and \"overlapped\" only"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -208,6 +209,27 @@ static void test_changes(void **state) {
                          -EINVAL);
         assert_string_equal(error.message, wrong[i].message);
     }
+}
+
+/* A fault costs something, in whatever parts. */
+static void test_fault_costs(void **state) {
+    (void)state;
+    static const char *const parts[] = {"delivery_ns", "entry_ns", "block_ns", "page_ns",
+                                        "replay_ns"};
+    struct ff__gpu gpu;
+    struct ff_error error;
+    read("v100-16g", &gpu);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        assert_int_equal(ff__gpu_change(&gpu, "x", parts[i], "7", &error), 0);
+        uint64_t ns = ff__gpu_fault_ns(&gpu);
+        assert_int_equal(ff__gpu_change(&gpu, "x", parts[i], "0", &error), 0);
+        assert_int_equal(ff__gpu_fault_ns(&gpu), ns - 7);
+    }
+    assert_int_equal(ff__gpu_fault_ns(&gpu), gpu.batch_ns);
+    assert_int_equal(ff__gpu_change(&gpu, "x", "batch_ns", "0", &error), -EINVAL);
+    assert_string_equal(error.message,
+                        "x: batch_ns: must be 1 or more where delivery_ns, entry_ns, "
+                        "block_ns, page_ns and replay_ns are 0");
 }
 
 static void test_members(void **state) {
@@ -308,9 +330,9 @@ int main(void) {
         cmocka_unit_test(test_shipped),       cmocka_unit_test(test_uvmsmart),
         cmocka_unit_test(test_huvm),          cmocka_unit_test(test_curve),
         cmocka_unit_test(test_interpolation), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_changes),       cmocka_unit_test(test_members),
-        cmocka_unit_test(test_curves),        cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_fault_costs),   cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_members),       cmocka_unit_test(test_curves),
+        cmocka_unit_test(test_foreign),       cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

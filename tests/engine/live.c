@@ -35,12 +35,11 @@ static void count_warnings(void *user, enum ff_log_level level, const char *mess
 
 static void open_engine(struct live *live, struct ff_error *error) {
     const struct live_shape *shape = &live->shape;
-    struct ff__description description;
     struct ff__engine_config config = {
         .reserve = 1, .launch_limit = shape->launch_limit, .check = true};
-    fake_backend.describe(live->device, &description);
-    ff__engine_configure(&config, &description);
-    config.shows = LIVE_SHOWS;
+    fake_backend.describe(live->device, &live->description);
+    live->description.shows = LIVE_SHOWS;
+    ff__engine_configure(&config, &live->description);
     if (ff__system_parse(shape->system, &config.system, error) ||
         ff__engine_init(&live->engine, &config, error))
         fail_msg("%s", error->message);

@@ -20,6 +20,7 @@ struct live_shape {
 
 struct live {
     struct ff__pipeline pipeline;
+    struct ff__description description; /* of the device, for the engine */
     struct ff__engine engine;
     struct live_shape shape;
     struct fake_device *device; /* NULL: closed */

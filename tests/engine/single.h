@@ -8,6 +8,7 @@
 #include "engine/launch.h"
 #include "engine/rogues.h"
 #include "fake/content.h"
+#include "fake/costs.h"
 
 #include <errno.h>
 
@@ -18,19 +19,25 @@
 static struct ff__engine engine;
 static struct fake fake;
 static struct ff__job job;
+static struct ff__description backend; /* of the latest config_for() */
 
 static inline struct ff__engine_config config_for(const char *system, uint64_t chunks) {
     struct ff__engine_config config = {
+        .backend = &backend,
         .base = FAKE_BASE,
         .address_space = 64 * BLOCK_BYTES,
         .devices = 2,
         .memory = chunks * BLOCK_BYTES,
         .reserve = 1,
-        .shows = ALL_SEEN,
-        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
         .check = true,
         .virtual_time = true,
     };
+    backend = (struct ff__description){
+        .tier_count = 3,
+        .shows = ALL_SEEN,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
+    };
+    set_costs(&backend);
     struct ff_error error = {""};
     if (ff__system_parse(system, &config.system, &error))
         fail_msg("%s", error.message);

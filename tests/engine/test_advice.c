@@ -69,7 +69,7 @@ static void test_use_remote(void **state) {
     uint32_t block = add_range(FF_BLOCK_PAGES);
     struct ff_advice remote = advice_for(FF_USE_REMOTE, block);
     expect_drop(&remote, FF_DROP_UNSUPPORTED);
-    engine.maps_remotely = true;
+    backend.controls |= FF_CONTROLS_REMOTE;
     bring(block, 0, 10);
     remote.pages = ff_mask_of_run(0, 20);
     assert_int_equal(advise(&remote), FF__JOB_NONE);
@@ -290,18 +290,19 @@ static void test_costs(void **state) {
                                      .shows = ALL_SEEN,
                                      .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS};
     device.tier[1].memory = 4 * (uint64_t)FF_BLOCK_SIZE;
-    device.link[0][1] = (struct ff_link){.bytes_per_second = 12e9, .latency_ns = 700};
-    device.copies_on_processors = true;
-    (void)state;
+    device.fault_ns = 20000;
+    device.link[0][1] = (struct ff_link_cost){700, 12000000000, 0};
+    device.link[1][0] = (struct ff_link_cost){800, 13000000000, 0};
+    device.copies_on_processors = device.parts_cost_more = true;
     struct ff__engine_config config = config_for("demand", 4);
     ff__engine_configure(&config, &device);
-    config.fault_ns = 20000;
     assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
     assert_int_equal(engine.view.fault_ns, 20000);
     assert_int_equal(engine.view.links[0 * 2 + 1].latency_ns, 700);
     assert_int_equal(engine.view.links[0 * 2 + 1].bytes_per_second, 12000000000);
-    assert_int_equal(engine.view.links[1 * 2 + 0].bytes_per_second, 0);
-    assert_true(engine.view.copies_on_processors);
+    assert_int_equal(engine.view.links[1 * 2 + 0].latency_ns, 800);
+    assert_int_equal(engine.view.links[1 * 2 + 0].bytes_per_second, 13000000000);
+    assert_true(engine.view.copies_on_processors && engine.view.parts_cost_more);
     ff__engine_fini(&engine);
 }
 

@@ -40,7 +40,7 @@ static uint32_t open_samples(void) {
     struct ff_error error = {""};
     memset(&shown, 0, sizeof shown);
     clock_ns = 1000;
-    config.shows |= FF_SEES_SAMPLES;
+    backend.shows |= FF_SEES_SAMPLES;
     config.system.policy[FF__PREFETCH] = &seer.base;
     if (ff__engine_init(&engine, &config, &error))
         fail_msg("%s", error.message);

@@ -13,11 +13,11 @@ static void test_visibility(void **state) {
     struct ff_error error = {""};
     assert_int_equal(ff__policy_register(FF__PREFETCH, &sees.base, &error), 0);
     struct ff__engine_config config = config_for("nvidia:prefetch=sees-accesses", 4);
-    config.shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES;
+    backend.shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES;
     assert_int_equal(ff__engine_init(&engine, &config, &error), -ENOTSUP);
     assert_non_null(strstr(error.message, "sees-accesses"));
     assert_int_equal(ff__engine_init(&engine, &config, NULL), -ENOTSUP);
-    config.shows |= FF_SEES_ACCESSES;
+    backend.shows |= FF_SEES_ACCESSES;
     assert_int_equal(ff__engine_init(&engine, &config, &error), 0);
     ff__engine_fini(&engine);
 }
@@ -27,14 +27,37 @@ static void test_control(void **state) {
     (void)state;
     struct ff_error error = {""};
     struct ff__engine_config config = config_for("nvidia", 4);
-    config.controls = FF_CONTROLS_FAULTS;
+    backend.controls = FF_CONTROLS_FAULTS;
     assert_int_equal(ff__engine_init(&engine, &config, &error), -ENOTSUP);
     assert_string_equal(error.message, "evict policy 'lrm' must control who leaves; this kind of "
                                        "device lets it control what a fault brings");
-    config.controls = 0;
+    backend.controls = 0;
     assert_int_equal(ff__engine_init(&engine, &config, &error), -ENOTSUP);
     assert_string_equal(error.message, "prefetch policy 'tree' must control what a fault brings; "
                                        "this kind of device lets it control nothing");
+}
+
+static void refuse(const struct ff__engine_config *config, const char *message) {
+    struct ff_error error = {""};
+    assert_int_equal(ff__engine_init(&engine, config, &error), -EINVAL);
+    assert_string_equal(error.message, message);
+}
+
+/* What no policy could weigh: a way that costs nothing, or a fault; the two tiers are named. */
+static void test_costs_are_said(void **state) {
+    (void)state;
+    struct ff__engine_config config = config_for("nvidia", 4);
+    backend.link[1][2].bytes_per_second = 0;
+    refuse(&config, "the link from tier 1 to tier 2 must move more than 0 bytes per second");
+    config.devices = 1;
+    backend.tier_count = 2;
+    assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
+    ff__engine_fini(&engine);
+    backend.link[1][0] = (struct ff_link_cost){.latency_ns = 100};
+    refuse(&config, "the link from tier 1 to tier 0 must move more than 0 bytes per second");
+    config = config_for("nvidia", 4);
+    backend.fault_ns = 0;
+    refuse(&config, "a far fault must cost more than 0 ns");
 }
 
 static void test_bad_shapes(void **state) {
@@ -60,6 +83,7 @@ static void test_shape_of_a_backend(void **state) {
         .shows = FF_SEES_FAULTS,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
     };
+    set_costs(&device);
     device.tier[1] = device.tier[2] = (struct ff__tier_description){
         .memory = 4 * (uint64_t)FF_BLOCK_SIZE, .spare = 2, .granule = FF_LEAF_PAGES};
     struct ff__engine_config config = config_for("demand", 1);
@@ -68,19 +92,13 @@ static void test_shape_of_a_backend(void **state) {
     assert_int_equal(config.spare, 2);
     assert_int_equal(config.granule, FF_LEAF_PAGES);
     assert_non_null(config.system.policy[FF__PREFETCH]);
-    assert_false(config.separate || config.maps_remotely);
-    assert_int_equal(config.shows, FF_SEES_FAULTS);
-    assert_int_equal(config.controls, FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS);
+    assert_ptr_equal(config.backend, &device);
     assert_int_equal(ff__engine_init(&engine, &config, NULL), 0);
     assert_int_equal(engine.space.base, FAKE_BASE);
     assert_int_equal(engine.space.tier_count, 3);
     assert_int_equal(engine.space.capacity[1], 4 * FF_BLOCK_PAGES);
     assert_int_equal(engine.space.block_limit, 16);
     ff__engine_fini(&engine);
-    device.controls |= FF_CONTROLS_REMOTE;
-    device.separate = true;
-    ff__engine_configure(&config, &device);
-    assert_true(config.separate && config.maps_remotely);
 }
 
 static void test_homes(void **state) {
@@ -399,7 +417,7 @@ static void test_no_room_asks_once(void **state) {
     (void)state;
     assert_int_equal(ff__policy_register(FF__PREFETCH, &answers_once.base, NULL), 0);
     open_engine("demand:prefetch=answers-once", 1);
-    engine.maps_remotely = true;
+    backend.controls |= FF_CONTROLS_REMOTE;
     uint32_t block = add_range(1024);
     asks = 1;
     assert_int_equal(fault(block, 0, 1, &job), FF__JOB_RUN);
@@ -665,6 +683,52 @@ static void test_preeviction_by_device(void **state) {
     close_engine();
 }
 
+static void queue_bring(struct ff__queue *queue, uint32_t block) {
+    const struct ff_advice advice = {.action = FF_BRING,
+                                     .block = block,
+                                     .tier = 1,
+                                     .launch = FF_NONE,
+                                     .pages = ff_mask_of_run(0, FF_BLOCK_PAGES)};
+    assert_true(ff__queue_push(queue, &advice));
+}
+
+static enum ff__ahead ahead(struct ff__queue *queue, uint32_t tier) {
+    enum ff__ahead what = ff__engine_ahead(&engine, 1000, tier, queue, &job);
+    if (what == FF__AHEAD_FOLLOW || what == FF__AHEAD_EVICT) {
+        assert_int_equal(job.has_in, what == FF__AHEAD_FOLLOW);
+        carry_out(&job);
+    }
+    return what;
+}
+
+/* What is above the capacity leaves before advice is followed, and what is to be free as a reserve after. */
+static void test_order_ahead_of_need(void **state) {
+    (void)state;
+    struct ff__queue queue;
+    assert_int_equal(ff__queue_init(&queue, 4, sizeof(struct ff_advice)), 0);
+    open_engine("demand", 4);
+    uint32_t block = add_range(5 * 512);
+    for (uint32_t i = 0; i < 4; i++)
+        bring(block + i, 0, 1);
+    assert_int_equal(ff__engine_set_memory(&engine, 1, 3 * BLOCK_BYTES), 0);
+    queue_bring(&queue, block + 3); /* the rest of it */
+    queue_bring(&queue, block + 3); /* nothing is left to bring */
+    queue_bring(&queue, block + 4);
+    assert_int_equal(ahead(&queue, 2),
+                     FF__AHEAD_FOLLOW); /* the queue is the caller's, for any tier */
+    assert_int_equal(ahead(&queue, 1), FF__AHEAD_EVICT);
+    assert_int_equal(engine.space.stats.overshoot, 0);
+    assert_int_equal(ahead(&queue, FF_NONE), FF__AHEAD_NEXT);
+    assert_int_equal(ahead(&queue, FF_NONE), FF__AHEAD_FOLLOW);
+    assert_int_equal(engine.space.frames[1].free_count, 0);
+    assert_int_equal(ahead(&queue, 2), FF__AHEAD_NOTHING);
+    assert_int_equal(ahead(&queue, FF_NONE), FF__AHEAD_EVICT);
+    assert_int_equal(engine.space.frames[1].free_count, 1);
+    assert_int_equal(ahead(&queue, FF_NONE), FF__AHEAD_NOTHING);
+    close_engine();
+    ff__queue_fini(&queue);
+}
+
 static void test_dead_pages_are_not_copied(void **state) {
     (void)state;
     open_engine("demand", 4);
@@ -819,6 +883,7 @@ int main(void) {
         cmocka_unit_test(test_visibility),
         cmocka_unit_test(test_control),
         cmocka_unit_test(test_bad_shapes),
+        cmocka_unit_test(test_costs_are_said),
         cmocka_unit_test(test_shape_of_a_backend),
         cmocka_unit_test(test_homes),
         cmocka_unit_test(test_policy_that_cannot_start),
@@ -840,6 +905,7 @@ int main(void) {
         cmocka_unit_test(test_advice_that_does_not_fit),
         cmocka_unit_test(test_preeviction),
         cmocka_unit_test(test_preeviction_by_device),
+        cmocka_unit_test(test_order_ahead_of_need),
         cmocka_unit_test(test_capacity_shrinks_and_grows),
         cmocka_unit_test(test_no_room_asks_once),
         cmocka_unit_test(test_dead_pages_are_not_copied),

@@ -5,6 +5,7 @@
 #include "backend/sim/pages.h"
 #include "base/random.h"
 #include "engine/internal.h"
+#include "fake/costs.h"
 
 #include <errno.h>
 
@@ -20,6 +21,7 @@ struct block {
     uint32_t truth[FF_BLOCK_PAGES];
 };
 
+static struct ff__description backend;
 static struct ff__engine engine;
 static struct ff__page_counts counts;
 static struct block blocks[64];
@@ -45,18 +47,23 @@ static const struct ff_place_policy peers_policy = {
 };
 
 static void open_engine(uint32_t granule, bool copies_clean) {
+    backend = (struct ff__description){
+        .tier_count = DEVICES + 1,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
+        .separate = true,
+        .peer_links = true,
+        .writes_back = true,
+        .copies_clean = copies_clean,
+    };
+    set_costs(&backend);
     struct ff__engine_config config = {
+        .backend = &backend,
         .address_space = 64 * BLOCK_BYTES,
         .devices = DEVICES,
         .memory = CHUNKS * BLOCK_BYTES,
         .allocator = granule == 1 ? &ff__page_allocator : NULL,
         .allocator_state = &counts,
-        .separate = true,
-        .peer_links = true,
-        .copies_clean = copies_clean,
-        .writes_back = true,
-        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES,
-        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS,
         .check = true,
         .virtual_time = true,
     };
@@ -87,7 +94,7 @@ static void move_out(struct ff__move *out, const struct ff__job *job) {
     FF_MASK_FOR_EACH_PAGE(&out->pages, page) {
         bool is_clean = ff_mask_test(&out->held, page) && !ff_mask_test(dirty, page);
         bool copies = out->keep ||
-                      (out->guest || engine.copies_clean ? !is_clean : ff_mask_test(dirty, page));
+                      (out->guest || backend.copies_clean ? !is_clean : ff_mask_test(dirty, page));
         if (out->to.tier != FF_TIER_HOST)
             b->at[out->to.tier][page] = b->at[out->from.tier][page];
         else if (copies)

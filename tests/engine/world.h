@@ -9,6 +9,7 @@
 #include "engine/launch.h"
 #include "engine/rogues.h"
 #include "fake/content.h"
+#include "fake/costs.h"
 
 #include <errno.h>
 
@@ -33,6 +34,7 @@ struct retry {
 };
 
 struct world {
+    struct ff__description description;
     struct ff__engine engine;
     struct fake fake;
     struct ff__random random;
@@ -177,17 +179,21 @@ static inline void world_open(struct world *world, const struct world_shape *sha
     struct ff_error error = {""};
     memset(world, 0, sizeof *world);
     rogue_places = 0;
+    world->description = (struct ff__description){
+        .tier_count = shape->devices + 1,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
+                 FF_SEES_FUTURE | FF_SEES_SAMPLES,
+    };
+    set_costs(&world->description);
     struct ff__engine_config config = {
+        .backend = &world->description,
         .base = FAKE_BASE,
         .address_space = WINDOWS * BLOCK_BYTES,
         .devices = shape->devices,
         .memory = shape->chunks * BLOCK_BYTES,
         .granule = shape->granule,
         .reserve = 1,
-        .controls =
-            FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE | FF_CONTROLS_SAMPLING,
-        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 FF_SEES_FUTURE | FF_SEES_SAMPLES,
         .seed = shape->seed,
         .check = true,
         .future = world_future(),

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/pipeline.h"
+#include "fake/costs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,12 +59,7 @@ static void fake_device_describe(void *self, struct ff__description *out) {
     for (uint32_t tier = 1; tier < out->tier_count; tier++)
         out->tier[tier] =
             (struct ff__tier_description){.memory = device->memory, .granule = device->granule};
-    for (uint32_t from = 0; from < out->tier_count; from++) {
-        for (uint32_t to = 0; to < out->tier_count; to++) {
-            out->link[from][to].bytes_per_second = from == to ? 0 : 12000000000;
-            out->link[from][to].latency_ns = from == to ? 0 : 10000;
-        }
-    }
+    set_costs(out);
 }
 
 /* ---- the pipeline starts ---- */

@@ -13,9 +13,6 @@
 #define BLOCKS 512u
 #define ROOM   16u
 
-static const struct ff_link_cost unknown[4],
-    known[4] = {{0, 1, 0}, {0, 1, 0}, {0, 1, 0}, {0, 1, 0}};
-
 struct bench {
     struct fake fake;
     struct instance instance;
@@ -27,7 +24,6 @@ static void bench_open(struct bench *bench, const struct ff_policy *policy, uint
     fake_open(&bench->fake, 2, BLOCKS);
     bench->fake.range.page_count = bench->fake.view.allocated = BLOCKS * FF_BLOCK_PAGES;
     bench->fake.view.capacity[TIER] = ROOM * FF_BLOCK_PAGES;
-    bench->fake.view.links = known;
     instance_init(&bench->instance, policy);
     instance_open(&bench->instance, &bench->fake.view, tier);
     policy->range_added(bench->instance.state, &bench->fake.view, 0);
@@ -132,7 +128,7 @@ static void test_circle_of_copies(void **state) {
     (void)state;
     struct bench bench;
     bench_open(&bench, &evict->base, TIER);
-    bench.fake.view.copies_on_processors = true; /* though the link's bandwidth is known */
+    bench.fake.view.copies_on_processors = true;
     pass(&bench, 0, 24, 2);
     struct share keep = share_of(&bench, 0, "keep"), plus = share_of(&bench, 1, "forest-plus");
     assert_true(plus.evicted > 10 * keep.evicted);
@@ -198,7 +194,6 @@ static void dead_come_back(uint32_t others) {
     struct ff_finding finding;
     unsigned first = 0, back = 0;
     bench_open(&bench, &evict->base, TIER);
-    bench.fake.view.links = unknown;
     bench.fake.view.copies_on_processors = true;
     pass(&bench, 0, ROOM, 1);
     for (uint32_t round = 0; round < 40; round++)
@@ -331,8 +326,10 @@ static void test_new_launch(void **state) {
 
 /* A fault and a block cost a millisecond each, and an access two microseconds. */
 #define WORTH 1000u /* accesses that cost as much as a migration */
-static const struct ff_link_cost remote[4] = {
-    [FF_TIER_HOST * 2 + TIER] = {0, FF_BLOCK_SIZE *UINT64_C(1000), 2000000}};
+static const struct ff_link_cost remote[4] = {[FF_TIER_HOST * 2 +
+                                               TIER] = {0, FF_BLOCK_SIZE *UINT64_C(1000), 2000000}},
+                                 local[4] = {[FF_TIER_HOST * 2 +
+                                              TIER] = {0, FF_BLOCK_SIZE *UINT64_C(1000), 0}};
 
 /* A kernel that goes through the range runs. */
 static void remote_open(struct bench *bench, bool may_be_remote) {
@@ -411,7 +408,7 @@ static void test_pairs_need_not_wait(void **state) {
     assert_true(brings_pair(&bench, 0));
     bench.fake.view.capacity[TIER]--;
     assert_false(brings_pair(&bench, 2));
-    bench.fake.view.links = known;
+    bench.fake.view.links = local;
     assert_true(brings_pair(&bench, 2));
     bench_close(&bench);
     remote_open(&bench, false);

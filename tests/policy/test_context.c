@@ -17,12 +17,9 @@ struct bench {
     struct ff_advice_list advice;
 };
 
-static const struct ff_link_cost unknown[4];
-
 static void bench_open(struct bench *bench, const char *name, int64_t value) {
     memset(bench, 0, sizeof *bench);
     fake_open(&bench->fake, 2, BLOCKS);
-    bench->fake.view.links = unknown;
     bench->fake.view.capacity[TIER] = 400 * FF_BLOCK_PAGES;
     for (uint32_t block = 0; block < BLOCKS; block++)
         *fake_resident(&bench->fake, FF_TIER_HOST, block) = ff_mask_of_run(0, FF_BLOCK_PAGES);

@@ -209,11 +209,11 @@ static void test_all_fits(void **state) {
     close_policy();
 }
 
-/* Without costs nothing can be judged. */
-static void test_unknown_costs(void **state) {
+/* Where parts of a block cost more than their share, it comes whole. */
+static void test_parts_cost_more(void **state) {
     (void)state;
     open_costly(NULL, 0);
-    fake.view.fault_ns = 0;
+    fake.view.parts_cost_more = true;
     *fake_resident(&fake, 0, 5) = (struct ff_mask){{0}};
     assert_int_equal(come(5, 0), FF_BLOCK_PAGES);
     go(5);
@@ -572,7 +572,7 @@ int main(void) {
         cmocka_unit_test(test_without_content),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_all_fits),
-        cmocka_unit_test(test_unknown_costs),
+        cmocka_unit_test(test_parts_cost_more),
         cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_forecast),
         cmocka_unit_test(test_far_forecast),

@@ -31,8 +31,7 @@ static const struct ff_prefetch_policy *const policy = &ff__prefetch_whole;
 static void bench_open_with(struct bench *bench, uint32_t room, int64_t density) {
     *bench = (struct bench){.random = ff__random_seeded(7), .room = room};
     fake_open(&bench->fake, 2, BLOCKS);
-    static const struct ff_link_cost unknown[4];
-    bench->fake.view.links = unknown;
+    bench->fake.view.parts_cost_more = true;
     bench->fake.view.capacity[TIER] = room * FF_BLOCK_PAGES;
     instance_init(&bench->instance, &policy->base);
     instance_set(&bench->instance, "density", density);

@@ -200,18 +200,15 @@ static uint64_t reserve_after(struct bench *bench, uint32_t room, uint32_t block
  * counts a 16th, end that. */
 static void test_reserve_of_small_devices(void **state) {
     (void)state;
-    static struct ff_link_cost links[4];
-    links[TIER].bytes_per_second = FF_BLOCK_SIZE;
     struct bench bench;
     bench_open(&bench, 0);
-    bench.fake.view.links = links;
     assert_int_equal(reserve_after(&bench, 7, 1, false), 0);
     assert_int_equal(reserve_after(&bench, 8, 1, false), 1);
     assert_int_equal(reserve_after(&bench, 31, 10, true), 1);
     assert_int_equal(reserve_after(&bench, 31, 1, true), 0);
     assert_int_equal(reserve_after(&bench, 64, 1, true), 2);
     assert_int_equal(reserve_after(&bench, 31, 2, false), 1);
-    bench.fake.view.copies_on_processors = true; /* whatever the link's bandwidth */
+    bench.fake.view.copies_on_processors = true;
     assert_int_equal(reserve_after(&bench, 31, 1, false), 0);
     bench_close(&bench);
 }

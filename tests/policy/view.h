@@ -68,12 +68,16 @@ static inline uint32_t fake_mates(const void *state, uint32_t tier, uint32_t blo
     return fake->mate[block] == 0 ? 1 : 2;
 }
 
-/* Blocks of 512 pages, resident nowhere, without memory. The costs of links are not known. */
+/* Blocks of 512 pages, resident nowhere, without memory. Links and faults cost
+ * about as much as those of a real device. */
 static inline void fake_open(struct fake *fake, uint32_t tiers, uint32_t blocks) {
-    static const struct ff_link_cost unknown[FF_TIERS_MAX * FF_TIERS_MAX];
+    static struct ff_link_cost links[FF_TIERS_MAX * FF_TIERS_MAX];
     static const struct ff_memory_hooks hooks = {fake_free_pages, fake_granule, fake_mates};
     memset(fake, 0, sizeof *fake);
-    fake->view.links = unknown;
+    for (uint32_t i = 0; i < tiers * tiers; i++)
+        links[i] = (struct ff_link_cost){10000, 12000000000, 0};
+    fake->view.links = links;
+    fake->view.fault_ns = 20000;
     fake->blocks = fake_zeroed(blocks * sizeof *fake->blocks);
     fake->mate = fake_zeroed(blocks * sizeof *fake->mate);
     fake->view.memory = (struct ff_memory){&hooks, fake};

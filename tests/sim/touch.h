@@ -8,8 +8,10 @@
 #include "backend/sim/pages.h"
 #include "base/random.h"
 #include "engine/internal.h"
+#include "fake/costs.h"
 
 struct toucher {
+    struct ff__description backend;
     struct ff__engine engine;
     struct ff__page_counts counts;
     struct ff__job job; /* the last fault's */
@@ -32,20 +34,24 @@ static inline void touch_open(struct toucher *toucher, const struct toucher_shap
     uint32_t range;
     uint64_t blocks = (shape->pages + FF_BLOCK_PAGES - 1) / FF_BLOCK_PAGES;
     struct ff__engine_config config = {
+        .backend = &toucher->backend,
         .address_space = blocks * FF_BLOCK_SIZE,
         .devices = 1,
         .memory = shape->memory * FF_PAGE_SIZE,
         .allocator = shape->by_page ? &ff__page_allocator : NULL,
         .allocator_state = &toucher->counts,
-        .controls =
-            FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE | FF_CONTROLS_SAMPLING,
-        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 FF_SEES_SAMPLES | (shape->future ? FF_SEES_FUTURE : 0u),
         .seed = 1,
         .virtual_time = true,
         .future = shape->future,
     };
     memset(toucher, 0, sizeof *toucher);
+    toucher->backend = (struct ff__description){
+        .tier_count = 2,
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
+                 FF_SEES_SAMPLES | (shape->future ? FF_SEES_FUTURE : 0u),
+    };
+    set_costs(&toucher->backend);
     if (ff__system_parse(shape->system, &config.system, &error) ||
         ff__engine_init(&toucher->engine, &config, &error))
         fail_msg("%s: %s", shape->system, error.message);

@@ -1,6 +1,7 @@
 /* The simulator: making a simulation, running it, and what it tells who watches. */
 #include "backend/sim/simulation.h"
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/lazy.h"
 
@@ -73,29 +74,27 @@ static uint32_t needs(const struct ff__system *system) {
 
 static struct ff_link_cost cost_of(const struct ff__link_model *link) {
     uint64_t ns = ff__link_ns(link, FF_BLOCK_SIZE);
+    FF__ASSERT(ns > 0); /* no curve is that steep */
     return (struct ff_link_cost){(uint64_t)link->latency_ns,
-                                 ns ? FF_BLOCK_SIZE * UINT64_C(1000000000) / ns : 0, 0};
+                                 FF_BLOCK_SIZE * UINT64_C(1000000000) / ns, 0};
 }
 
 /* What policies see of the preset. */
 static void describe_costs(const struct ff__gpu *gpu, const struct ff__machine *machine,
-                           struct ff__engine_config *engine) {
-    bool batch = gpu->fault_cost == FF__FAULT_BATCH;
-    engine->fault_ns = !batch ? gpu->fault_ns
-                              : gpu->delivery_ns + gpu->batch_ns + gpu->entry_ns + gpu->block_ns +
-                                    gpu->page_ns + gpu->replay_ns;
-    for (uint32_t from = 0; from <= engine->devices; from++)
-        for (uint32_t to = 0; to <= engine->devices; to++)
+                           struct ff__description *out) {
+    out->fault_ns = ff__gpu_fault_ns(gpu);
+    for (uint32_t from = 0; from < out->tier_count; from++)
+        for (uint32_t to = 0; to < out->tier_count; to++)
             if (from != to)
-                engine->links[from][to] = cost_of(from == FF_TIER_HOST ? &gpu->in
-                                                  : to == FF_TIER_HOST ? &gpu->out
-                                                                       : &gpu->peer);
-    for (uint32_t to = 1; to <= engine->devices; to++)
-        engine->links[FF_TIER_HOST][to].access_ps = (uint64_t)(gpu->remote_link_ns * PS_PER_NS);
-    for (uint32_t from = 1; from <= engine->devices && machine; from++)
-        for (uint32_t to = 1; to <= engine->devices; to++)
-            engine->links[from][to].bytes_per_second =
-                (uint64_t)((double)engine->links[from][to].bytes_per_second *
+                out->link[from][to] = cost_of(from == FF_TIER_HOST ? &gpu->in
+                                              : to == FF_TIER_HOST ? &gpu->out
+                                                                   : &gpu->peer);
+    for (uint32_t to = 1; to < out->tier_count; to++)
+        out->link[FF_TIER_HOST][to].access_ps = (uint64_t)(gpu->remote_link_ns * PS_PER_NS);
+    for (uint32_t from = 1; from < out->tier_count && machine; from++)
+        for (uint32_t to = 1; to < out->tier_count; to++)
+            out->link[from][to].bytes_per_second =
+                (uint64_t)((double)out->link[from][to].bytes_per_second *
                            machine->peer[from - 1][to - 1]);
 }
 
@@ -104,37 +103,48 @@ static bool can_sample(const struct ff__sim_config *config) {
     return !config->untimed;
 }
 
-static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *future) {
+/* A modelled device as a backend. */
+static void describe(struct sim *sim, uint64_t space, bool shows_future) {
     const struct ff__sim_config *config = sim->config;
-    uint64_t memory = config->memory ? config->memory : space;
-    struct ff__engine_config engine = {
-        .base = 0,
+    bool samples = can_sample(config);
+    sim->description = (struct ff__description){
         .address_space = space,
-        .devices = config->devices,
-        .memory = memory,
-        .allocator = sim->gpu->granule == FF_PAGE_SIZE ? &ff__page_allocator : NULL,
-        .allocator_state = &sim->pages,
-        .granule = (uint32_t)(sim->gpu->granule / FF_PAGE_SIZE),
+        .tier_count = config->devices + 1,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
+                 (shows_future ? FF_SEES_FUTURE : 0u) | (samples ? FF_SEES_SAMPLES : 0u),
+        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE |
+                    (samples ? FF_CONTROLS_SAMPLING : 0u),
         .separate = true,
         .peer_links = true,
-        .copies_clean = sim->gpu->write_back_clean,
         .writes_back = true,
-        .maps_remotely = true,
-        .reserve = ff__engine_reserve(memory, sim->gpu->reserve_share, sim->gpu->reserve_most),
-        .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE |
-                    (can_sample(config) ? FF_CONTROLS_SAMPLING : 0u),
-        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 (future ? FF_SEES_FUTURE : 0u) | (can_sample(config) ? FF_SEES_SAMPLES : 0u),
+        .copies_clean = sim->gpu->write_back_clean,
+    };
+    for (uint32_t tier = 1; tier <= config->devices; tier++)
+        sim->description.tier[tier] =
+            (struct ff__tier_description){.memory = config->memory ? config->memory : space,
+                                          .granule = (uint32_t)(sim->gpu->granule / FF_PAGE_SIZE)};
+    describe_costs(sim->gpu, config->machine, &sim->description);
+}
+
+static int open_engine(struct sim *sim, uint64_t space, const struct ff_future *future) {
+    const struct ff__sim_config *config = sim->config;
+    struct ff__engine_config engine = {
         .seed = config->seed,
         .check = config->check,
         .virtual_time = true,
         .future = future,
         .system = config->system,
     };
-    describe_costs(sim->gpu, config->machine, &engine);
+    describe(sim, space, future);
+    ff__engine_configure(&engine, &sim->description);
+    if (sim->gpu->granule == FF_PAGE_SIZE)
+        engine.allocator = &ff__page_allocator;
+    engine.allocator_state = &sim->pages;
+    engine.reserve =
+        ff__engine_reserve(engine.memory, sim->gpu->reserve_share, sim->gpu->reserve_most);
     for (uint32_t tier = 1; tier <= config->devices; tier++)
-        if (config->lenders == 0 || config->lenders >> (tier - 1) & 1)
-            engine.lend[tier] = config->lend;
+        engine.lend[tier] =
+            config->lenders == 0 || config->lenders >> (tier - 1) & 1 ? config->lend : 0;
     int status = ff__engine_open(&sim->engine, &engine, sim->error);
     if (!status)
         sim->space = ff__engine_space(sim->engine);

@@ -26,6 +26,7 @@ struct sim {
     const struct ff__sim_config *config;
     const struct ff__gpu *gpu;
     const struct fault_model *model;
+    struct ff__description description; /* of the devices, for the engine */
     struct ff__engine *engine;
     struct ff__page_counts pages;  /* of the engine's memory, where that is given out by the page */
     const struct ff__space *space; /* the engine's; NULL: there is no engine */

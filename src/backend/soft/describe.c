@@ -9,6 +9,11 @@
  * piece. */
 #define WHOLE_LEAVES 28u
 
+/* Ours: what `farfault probe` measures on two virtual processors, for whole blocks. They are the same
+ * on every machine, so that policies decide alike. */
+#define FAULT_NS  8000u
+#define COPY_RATE UINT64_C(7000000000) /* bytes per second, where a link is not paced */
+
 static bool is_paced(const struct ff__soft *soft) {
     const struct ff__link *host = &soft->links[FF_TIER_HOST][1], *peer = &soft->links[1][2];
     return host->speed.bytes_per_second > 0 ||
@@ -26,7 +31,13 @@ static void describe_in_words(const struct ff__soft *soft, char *text, size_t si
                                   : "");
 }
 
-/* A link that is not paced is as fast as this machine copies, which has not been measured. */
+static struct ff_link_cost cost_of(const struct ff__link *link) {
+    const struct ff_link *speed = &link->speed;
+    return speed->bytes_per_second > 0
+               ? (struct ff_link_cost){speed->latency_ns, (uint64_t)speed->bytes_per_second, 0}
+               : (struct ff_link_cost){0, COPY_RATE, 0};
+}
+
 void ff__soft_describe(void *self, struct ff__description *out) {
     const struct ff__soft *soft = self;
     const struct ff__memory *memory = &soft->memory;
@@ -36,10 +47,13 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         .tier_count = memory->tier_count,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
+        .fault_ns = FAULT_NS,
         .whole_leaves = soft->use_move ? WHOLE_LEAVES : 0,
         .copies_on_processors = soft->links[FF_TIER_HOST][1].speed.bytes_per_second <= 0,
+        .parts_cost_more = true,
         .peer_links = memory->tier_count > 2,
         .guests_apart = memory->tier_count > 2,
+        .writes_back = memory->tier_count > 2,
         .reserves_host = soft->host.fd >= 0,
         .serves_here = soft->uffd.sigbus,
     };
@@ -51,7 +65,7 @@ void ff__soft_describe(void *self, struct ff__description *out) {
     for (uint32_t from = 0; from < memory->tier_count; from++)
         for (uint32_t to = 0; to < memory->tier_count; to++)
             if (from != to)
-                out->link[from][to] = soft->links[from][to].speed;
+                out->link[from][to] = cost_of(&soft->links[from][to]);
     describe_in_words(soft, out->text, sizeof out->text);
 }
 

@@ -13,8 +13,10 @@
 
 #include <stdio.h>
 
-#define STEP_OF_COPIES 0.10 /* of regret, where transfers are memory copies */
-#define DEAD_COST      0.5 /* of a living block's coming back, where the link's costs are not known */
+/* Where the kernels' processors copy: the step of regret, and what zeroing a dead block costs as a part
+ * of copying a living one. */
+#define STEP_OF_COPIES 0.10
+#define DEAD_COST      0.5
 
 enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
 
@@ -119,10 +121,6 @@ static void block_freed(void *state, uint32_t block) {
 
 /* ---- victims ---- */
 
-static bool knows_costs(const struct ff_view *view, uint32_t tier) {
-    return ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0;
-}
-
 /* Where the kernels' processors copy, forest-plus begins, and only lasting regret takes victims
  * from it: it evicts neighbours one after the other, so that they come back in pairs, with fewer
  * faults for the same bytes. */
@@ -133,9 +131,10 @@ static void start_shares(struct auto_evict *self, const struct ff_view *view) {
         ff__regret_start(&self->regret, self->probe, 0.5, FF__REGRET_STEP);
 }
 
-/* Of a dead block's coming back, which is a fault, as a part of a living one's. */
+/* Of a dead block's coming back, as a part of a living one's. It is a fault, and where the kernels'
+ * processors copy, they write zeros instead. */
 static double dead_cost(const struct ff_view *view, uint32_t tier) {
-    if (!knows_costs(view, tier))
+    if (view->copies_on_processors)
         return DEAD_COST;
     return (double)ff_view_faults_ns(view, tier, 1, 0) /
            (double)ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES);

@@ -1,8 +1,8 @@
 #include "policy/adaptive/density_grain.h"
 
 /* Ours, all of them. */
-#define WORTH_LEAVES   8u /* without costs from the backend: what the software device measures, */
-#define WORTH_PAGES    32u
+#define DEAR_LEAVES    8u  /* that cost as much as a block where parts cost more, */
+#define DEAR_PAGES     32u /* and pages: measured on the software device */
 #define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
 #define INTERVAL_DENSE 64u /* and for the next one after dense use, during a launch */
 #define WITNESSES      3u  /* that decide */
@@ -20,13 +20,12 @@ const struct ff__density_worth *ff__density_worth_of(struct ff__density *density
     struct ff__density_worth *worth = &density->worth[tier];
     if (worth->leaves > 0)
         return worth;
-    const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
-    *worth = (struct ff__density_worth){WORTH_LEAVES, WORTH_PAGES};
-    if (view->fault_ns > 0 && link->bytes_per_second > 0) {
-        uint64_t whole = ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES);
-        worth->leaves = at_least_one(whole / ff_view_faults_ns(view, tier, 1, FF_LEAF_PAGES));
-        worth->pages = at_least_one(whole / ff_view_faults_ns(view, tier, 1, 1));
-    }
+    uint64_t whole = ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES),
+             leaf = ff_view_faults_ns(view, tier, 1, FF_LEAF_PAGES),
+             page = ff_view_faults_ns(view, tier, 1, 1);
+    *worth = view->parts_cost_more ? (struct ff__density_worth){DEAR_LEAVES, DEAR_PAGES}
+                                   : (struct ff__density_worth){at_least_one(whole / leaf),
+                                                                at_least_one(whole / page)};
     return worth;
 }
 

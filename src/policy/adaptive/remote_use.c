@@ -39,8 +39,7 @@ static struct ff__remote_range *range_of(const struct ff__remote_use *use, uint3
 /* ---- costs ---- */
 
 static bool has_remote_access(const struct ff_view *view, uint32_t tier) {
-    return ff_view_link(view, FF_TIER_HOST, tier)->access_ps > 0 &&
-           ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0;
+    return ff_view_link(view, FF_TIER_HOST, tier)->access_ps > 0;
 }
 
 /* Accesses that cost as much as the migration of the block. */

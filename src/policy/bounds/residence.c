@@ -6,10 +6,8 @@ static double in_ns(const struct ff_view *view, uint32_t tier, uint64_t pages) {
 
 static double out_ns(const struct ff_view *view, uint32_t tier, uint64_t pages) {
     const struct ff_link_cost *link = ff_view_link(view, tier, FF_TIER_HOST);
-    return link->bytes_per_second
-               ? (double)link->latency_ns +
-                     (double)(pages * FF_PAGE_SIZE) * 1e9 / (double)link->bytes_per_second
-               : 0;
+    return (double)link->latency_ns +
+           (double)(pages * FF_PAGE_SIZE) * 1e9 / (double)link->bytes_per_second;
 }
 
 static uint64_t size_of(const struct ff_view *view, uint32_t block) {
@@ -85,7 +83,7 @@ bool ff__residence_make(struct ff__residence *residence, const struct ff_view *v
                         uint32_t block_count) {
     const struct ff_link_cost *link = ff_view_link(view, FF_TIER_HOST, tier);
     uint64_t size = 0;
-    if (link->access_ps == 0 || link->bytes_per_second == 0)
+    if (link->access_ps == 0)
         return false;
     *residence = (struct ff__residence){.blocks = blocks,
                                         .block_count = block_count,

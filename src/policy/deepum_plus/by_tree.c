@@ -26,11 +26,6 @@ static uint64_t cost_of_stay(const struct ff_view *view, uint32_t tier, uint32_t
            (uint64_t)count * FF_PAGE_SIZE * 1000000000 / out->bytes_per_second;
 }
 
-static bool costs_are_known(const struct ff_view *view, uint32_t tier) {
-    return view->fault_ns > 0 && ff_view_link(view, FF_TIER_HOST, tier)->bytes_per_second > 0 &&
-           ff_view_link(view, tier, FF_TIER_HOST)->bytes_per_second > 0;
-}
-
 /* ---- the decision ---- */
 
 static void judge(struct ff__tree_range *range) {
@@ -87,8 +82,8 @@ bool ff__by_tree_fault(struct ff__by_tree *by_tree, const struct ff_view *view,
                        struct ff_fault_advice *advice) {
     struct ff__tree_block *block = &by_tree->blocks[group->block];
     struct ff__tree_range *range = &by_tree->ranges[view->blocks[group->block].range];
-    if (view->allocated <= view->capacity[group->tier] || !costs_are_known(view, group->tier))
-        return false; /* nothing has to leave, or it cannot be judged */
+    if (view->allocated <= view->capacity[group->tier] || view->parts_cost_more)
+        return false; /* nothing has to leave, or parts of a block cost more */
     if (!ff_view_holds(view, group->tier, group->block))
         come(block, range);
     block->faulted += ff_mask_count(&group->faulted);

@@ -74,28 +74,10 @@ static bool is_being_freed(const struct sim *sim, uint32_t block) {
     return sim->devices[home - 1].job->freeing;
 }
 
-/* The first piece of advice in the queue that the engine follows. Most of it is about blocks that have
- * come, or are on their way, on earlier advice. */
-static bool follow_advice(struct sim *sim, struct device *device, uint64_t time) {
-    const struct ff_advice *advice = ff__queue_front(&device->advice);
-    struct transfer *transfer = advice ? ff__transfer_new(sim) : NULL;
-    if (!transfer)
-        return false;
-    int status = FF__JOB_DROPPED;
-    for (; advice && status != FF__JOB_RUN; advice = ff__queue_front(&device->advice)) {
-        status = is_being_freed(sim, advice->block)
-                     ? FF__JOB_DROPPED
-                     : ff__engine_advise(sim->engine, ff__sim_ns(time), advice, &transfer->moves);
+static void forget_what_is_freed(struct sim *sim, struct device *device) {
+    const struct ff_advice *advice;
+    while ((advice = ff__queue_front(&device->advice)) && is_being_freed(sim, advice->block))
         ff__queue_drop(&device->advice);
-    }
-    if (status != FF__JOB_RUN) {
-        ff__transfer_free(sim, transfer);
-        return false;
-    }
-    transfer->cause = TRANSFER_OF_PREFETCH;
-    transfer->device = device->tier - 1;
-    ff__transfer_start(sim, transfer, time + ff__driver_cost(sim, transfer));
-    return true;
 }
 
 /* How many prefetches and pre-evictions are under way at a time. Pre-eviction makes room for the next ones
@@ -113,33 +95,50 @@ static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
 }
 
 /* Where room is made ahead, prefetching goes on without faults: it plans when no advice is left. */
-static bool start_prefetch(struct sim *sim, struct device *device, uint64_t time) {
-    if (follow_advice(sim, device, time))
-        return true;
-    if (ff__engine_reserved(sim->engine, device->tier) == 0)
+static bool plan_if_idle(struct sim *sim, const struct device *device, uint64_t time) {
+    if (!ff__queue_empty(&device->advice) || ff__engine_reserved(sim->engine, device->tier) == 0)
         return false;
     learn_and_plan(sim, time);
-    return follow_advice(sim, device, time);
+    return true;
 }
 
-static bool start_preeviction(struct sim *sim, struct device *device, uint64_t time) {
-    if (!ff__engine_is_pressed(sim->engine, device->tier))
-        return false;
+/* What is to be done next. Most advice is about blocks that have come, or are on their way, on earlier
+ * advice. */
+static enum ff__ahead decide(struct sim *sim, struct device *device, struct ff__job *job,
+                             uint64_t time) {
+    enum ff__ahead what;
+    bool planned = false;
+    do {
+        forget_what_is_freed(sim, device);
+        planned = planned || plan_if_idle(sim, device, time);
+        what = ff__engine_ahead(sim->engine, ff__sim_ns(time), device->tier, &device->advice, job);
+    } while (what == FF__AHEAD_NEXT);
+    return what;
+}
+
+/* Pre-evictions of a device are one thread's, as in HUVM's driver (its reserve thread). */
+static uint64_t preevictor_done(const struct sim *sim, struct device *device,
+                                const struct transfer *transfer, uint64_t time) {
+    uint64_t begin = device->preevictor_free > time ? device->preevictor_free : time;
+    return device->preevictor_free = begin + ff__driver_evict_cost(sim, transfer);
+}
+
+static bool start_next(struct sim *sim, struct device *device, uint64_t time) {
     struct transfer *transfer = ff__transfer_new(sim);
     if (!transfer)
         return false;
-    transfer->cause = TRANSFER_OF_PREEVICTION;
-    transfer->device = device->tier - 1;
-    if (ff__engine_preevict(sim->engine, ff__sim_ns(time), device->tier, &transfer->moves) ==
-        FF__JOB_RUN) {
-        /* One thread a device does it, as in HUVM's driver (its reserve thread). */
-        uint64_t begin = device->preevictor_free > time ? device->preevictor_free : time;
-        device->preevictor_free = begin + ff__driver_evict_cost(sim, transfer);
-        ff__transfer_start(sim, transfer, device->preevictor_free);
-        return true;
+    enum ff__ahead what = decide(sim, device, &transfer->moves, time);
+    bool follows = what == FF__AHEAD_FOLLOW;
+    if (what == FF__AHEAD_NOTHING) {
+        ff__transfer_free(sim, transfer);
+        return false;
     }
-    ff__transfer_free(sim, transfer);
-    return false;
+    transfer->cause = follows ? TRANSFER_OF_PREFETCH : TRANSFER_OF_PREEVICTION;
+    transfer->device = device->tier - 1;
+    ff__transfer_start(sim, transfer,
+                       follows ? time + ff__driver_cost(sim, transfer)
+                               : preevictor_done(sim, device, transfer, time));
+    return true;
 }
 
 /* Whether faults of a batch wait to be served: as in DeepUM's migration thread (section 3.1), they go
@@ -149,7 +148,7 @@ static bool faults_wait(const struct device *device) {
 }
 
 void ff__prefetch_all(struct sim *sim, struct device *device, uint64_t time) {
-    while (start_prefetch(sim, device, time) || start_preeviction(sim, device, time))
+    while (start_next(sim, device, time))
         ;
 }
 
@@ -157,9 +156,6 @@ void ff__prefetch_ahead(struct sim *sim, struct device *device, uint64_t time) {
     if (device->job->freeing || (faults_wait(device) && !sim->model->prefetches_too))
         return;
     uint32_t most = most_ahead(sim, device->tier);
-    while (device->prefetching < most) {
-        if (!start_prefetch(sim, device, time) && !start_preeviction(sim, device, time))
-            break;
+    while (device->prefetching < most && start_next(sim, device, time))
         device->prefetching++;
-    }
 }

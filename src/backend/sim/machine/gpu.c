@@ -266,15 +266,25 @@ static json_t *value_of(const struct ff__gpu_field *field, const char *text) {
     }
 }
 
-/* Whether the device can allocate its memory so. -EINVAL: why not; `file` is what the message calls
- * it. */
-static int check_granule(const struct ff__gpu *gpu, const char *file, struct ff_error *error) {
-    const struct member_place place = {file, NULL, "granule", error};
+uint64_t ff__gpu_fault_ns(const struct ff__gpu *gpu) {
+    return gpu->fault_cost == FF__FAULT_BATCH ? gpu->delivery_ns + gpu->batch_ns + gpu->entry_ns +
+                                                    gpu->block_ns + gpu->page_ns + gpu->replay_ns
+                                              : gpu->fault_ns;
+}
+
+/* Whether there can be such a device. -EINVAL: why not; `file` is what the message calls it. */
+static int check_whole(const struct ff__gpu *gpu, const char *file, struct ff_error *error) {
+    const struct member_place place = {file, NULL, "granule", error},
+                              batch = {file, NULL, "batch_ns", error};
     if (gpu->granule != FF_PAGE_SIZE && gpu->granule != FF_LEAF_SIZE &&
         gpu->granule != FF_BLOCK_SIZE)
         return refuse(&place, "must be %u, %u or %u", FF_PAGE_SIZE, FF_LEAF_SIZE, FF_BLOCK_SIZE);
     if (gpu->granule != FF_PAGE_SIZE && gpu->host == FF__HOST_SYNCHRONIZES)
         return refuse(&place, "must be %u where host is \"synchronizes\"", FF_PAGE_SIZE);
+    if (ff__gpu_fault_ns(gpu) == 0)
+        return refuse(&batch,
+                      "must be 1 or more where delivery_ns, entry_ns, block_ns, page_ns and "
+                      "replay_ns are 0");
     return 0;
 }
 
@@ -291,7 +301,7 @@ int ff__gpu_change(struct ff__gpu *gpu, const char *file, const char *name, cons
     json_decref(json);
     if (!status && batch != (gpu->fault_cost == FF__FAULT_BATCH))
         status = refuse(&place, "changes between \"flat\" and \"overlapped\" only");
-    return status ? status : check_granule(gpu, file, error);
+    return status ? status : check_whole(gpu, file, error);
 }
 
 /* ---- presets ---- */
@@ -309,7 +319,7 @@ int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__
     int status = read_all(file, all, &gpu, error);
     json_decref(all);
     if (!status)
-        status = check_granule(&gpu, file, error);
+        status = check_whole(&gpu, file, error);
     if (!status)
         *out = gpu;
     return status;

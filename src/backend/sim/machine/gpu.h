@@ -111,6 +111,9 @@ unsigned ff__gpu_names(const char *folder, char (*out)[32], unsigned max);
 int ff__gpu_missing(const char *name, const char *kind, const char *folder, const char *command,
                     struct ff_error *error);
 
+/* What a fault costs alone, without its transfer; not 0. */
+uint64_t ff__gpu_fault_ns(const struct ff__gpu *gpu);
+
 /* A device has a whole number of so many bytes of memory, at least one: chunks, or pages. */
 static inline uint64_t ff__gpu_least_memory(const struct ff__gpu *gpu) {
     return gpu->granule == FF_PAGE_SIZE ? FF_PAGE_SIZE : FF_BLOCK_SIZE;

@@ -49,7 +49,7 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     {"ends_when_idle", FF__FIELD_BOOL, AT(ends_when_idle), 0, 0, FF__ONLY_ANY, {NULL}},
     {"copies_empty", FF__FIELD_BOOL, AT(copies_empty), 0, 0, FF__ONLY_ANY, {NULL}},
     NUMBER(batch_faults, COUNT, 1, 1 << 20, BATCH),
-    NUMBER(fault_ns, WHOLE, 0, SECOND, FLAT),
+    NUMBER(fault_ns, WHOLE, 1, SECOND, FLAT),
     NUMBER(delivery_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(spin_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(wake_ns, WHOLE, 0, SECOND, BATCH),
