@@ -1,5 +1,5 @@
-/* The cost of a fault: one after the other, and several at once. The lower bound is a userfaultfd loop that does
- * nothing else (bare.h). */
+/* The cost of a fault: one after the other, and several at once. The lower bound is a userfaultfd
+ * loop that does nothing else (bare.h). */
 #include "bench.h"
 
 #include "bare.h"
@@ -15,7 +15,8 @@
 
 #define PASSES 5 /* a run */
 
-/* What is measured: `size` bytes that `threads` fault in at once, each its own blocks, by `unit`. */
+/* What is measured: `size` bytes that `threads` fault in at once, each its own blocks, by `unit`.
+ */
 struct shape {
     size_t unit, size;
     enum ff_handler handler;
@@ -39,9 +40,9 @@ static void run_on(unsigned cpu) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
-/* Waking a thread on an idle CPU costs several times as much as on the same CPU, and the kernel's choice of CPU varies.
- * So with one faulting thread, that thread is pinned to one CPU, and both handlers, farfault's and the bound's, to
- * another. Several faulting threads are not pinned. */
+/* Waking a thread on an idle CPU costs several times as much as on the same CPU, and the kernel's
+ * choice of CPU varies. So with one faulting thread, that thread is pinned to one CPU, and both
+ * handlers, farfault's and the bound's, to another. Several faulting threads are not pinned. */
 static void open_faulting(struct faulting *faulting, const struct shape *shape) {
     struct ff_config defaults;
     size_t size = shape->size, unit = shape->unit;
@@ -84,8 +85,8 @@ static double fault_seconds(struct faulting *faulting) {
     return touch_seconds(&touching, faulting->shape->threads);
 }
 
-/* The two take turns in one process, on pages that go back and forth between them: memory that is new
- * to a virtual machine costs far more than a fault. */
+/* The two take turns in one process, on pages that go back and forth between them: memory that is
+ * new to a virtual machine costs far more than a fault. */
 static void bench_fault(const char *name, const struct shape *shape) {
     struct faulting faulting;
     struct series series = {.count = 0};

@@ -1,5 +1,5 @@
-/* launches [COUNT]: what a launch of a kernel that does next to nothing takes, in us: enqueued one after the other, and each alone.
- * launches.sh compares it with and without farfault. */
+/* launches [COUNT]: what a launch of a kernel that does next to nothing takes, in us: enqueued one
+ * after the other, and each alone. launches.sh compares it with and without farfault. */
 #include "opencl.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 #!/bin/sh
-# launches.sh [BUILD [ROUNDS [SYSTEM..]]]: what a launch costs under farfault, in us, beside the same program without it. In turns;
-# medians, and the median of the differences to the plain run of the same turn.
+# launches.sh [BUILD [ROUNDS [SYSTEM..]]]: what a launch costs under farfault, in us, beside the
+# same program without it. In turns; medians, and the median of the differences to the plain run of
+# the same turn.
 set -eu
 build=$(cd "${1:-build}" && pwd)
 rounds=${2:-9}

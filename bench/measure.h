@@ -1,5 +1,5 @@
-/* Repeated measurements of an operation and its bound, in turn, so that a noisy machine disturbs both
- * alike. */
+/* Repeated measurements of an operation and its bound, in turn, so that a noisy machine disturbs
+ * both alike. */
 #ifndef FF_BENCH_MEASURE_H
 #define FF_BENCH_MEASURE_H
 

@@ -1,6 +1,7 @@
-/* What it would cost to sample the use of blocks that are on the software device: each figure is the processor time of a block's stay
- * there, from its way in to its way out, beside the same without samples. Far faults that occur anyway cost nothing
- * (engine/fault_samples.h), and are what is used. */
+/* What it would cost to sample the use of blocks that are on the software device: each figure is
+ * the processor time of a block's stay there, from its way in to its way out, beside the same
+ * without samples. Far faults that occur anyway cost nothing (engine/fault_samples.h), and are what
+ * is used. */
 #include "bench.h"
 
 #include "backend/soft/uffd.h"
@@ -18,7 +19,8 @@
 #define BLOCK  (2 * MB)
 #define LEAF   (MB / 16)
 
-/* Three areas of BLOCKS blocks: the program's, where blocks wait as they do in the device's frames, and the host's. */
+/* Three areas of BLOCKS blocks: the program's, where blocks wait as they do in the device's frames,
+ * and the host's. */
 struct stay {
     struct ff__uffd uffd;
     char *managed, *frames, *host;

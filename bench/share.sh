@@ -39,7 +39,8 @@ stop_broker() {
     daemon=
 }
 
-# run OUT SYSTEM DEVICE SIZE PROGRAM [OPTION...]: its verified run; the seconds go to OUT. DEVICE -: shares nothing.
+# run OUT SYSTEM DEVICE SIZE PROGRAM [OPTION...]: its verified run; the seconds go to OUT. DEVICE -:
+# shares nothing.
 run() {
     out=$1 system=$2 device=$3 bytes=$4 program=$5
     shift 5
@@ -67,7 +68,8 @@ has_part() {
     case " $parts " in *" $1 "*) return 0 ;; *) return 1 ;; esac
 }
 
-echo "links: ${links:-not paced}; $memory a device; $rounds rounds; $(nproc) processors, load $(cut -d' ' -f1 /proc/loadavg)"
+echo \
+    "links: ${links:-not paced}; $memory a device; $rounds rounds; $(nproc) processors, load $(cut -d' ' -f1 /proc/loadavg)"
 
 # ---- a program at 150 %, with one idle neighbour
 idle_neighbour() {
@@ -83,16 +85,20 @@ idle_neighbour() {
         i=$((i + 1))
     done
     stop_broker
-    memharvester=$(median "$folder/$1.memharvester.shared") both=$(median "$folder/$1.deepum-far-peers.shared")
-    echo "$1 at 150 % with an idle neighbour: $memharvester s with memharvester, $both s with deepum-far-peers"
+    memharvester=$(median "$folder/$1.memharvester.shared") \
+        both=$(median "$folder/$1.deepum-far-peers.shared")
+    echo \
+        "$1 at 150 % with an idle neighbour: $memharvester s with memharvester, $both s with deepum-far-peers"
     for system in nvidia preevict-host memharvester deepum-far; do
         alone=$(median "$folder/$1.$system.alone")
-        echo "  $system with the host alone: $alone s, $(ratio "$alone" "$memharvester") and $(ratio "$alone" "$both")" \
+        echo \
+            "  $system with the host alone: $alone s, $(ratio "$alone" "$memharvester") and $(ratio "$alone" "$both")" \
             "times as long"
     done
 }
 
-# ---- the neighbour's own program begins later, beside one that has borrowed its memory, and beside one that has not
+# ---- the neighbour's own program begins later, beside one that has borrowed its memory, and beside
+# one that has not
 yielding_program() {
     start_broker 'a b'
     i=0
@@ -100,7 +106,8 @@ yielding_program() {
         for beside in nothing preevict-host memharvester; do
             harvester=
             if [ $beside != nothing ]; then
-                pin='taskset -c 0' run "$folder/harvester.$beside" $beside a $size pagerank --iterations 40 &
+                pin='taskset -c 0' run "$folder/harvester.$beside" $beside a $size pagerank \
+                    --iterations 40 &
                 harvester=$!
                 sleep 2
             fi
@@ -116,7 +123,8 @@ yielding_program() {
     stop_broker
     nothing=$(median "$folder/yielder.nothing") not_lent=$(median "$folder/yielder.preevict-host") \
         lent=$(median "$folder/yielder.memharvester")
-    echo "a yielding program: $nothing s alone, $not_lent s beside one that borrows nothing, $lent s beside one that had" \
+    echo \
+        "a yielding program: $nothing s alone, $not_lent s beside one that borrows nothing, $lent s beside one that had" \
         "borrowed its memory: $(ratio "$lent" "$not_lent") of that, $(ratio "$lent" "$nothing") of alone"
 }
 
@@ -136,7 +144,8 @@ two_harvesters() {
     done
     stop_broker
     a=$(median "$folder/two.a") b=$(median "$folder/two.b")
-    echo "two harvesters and one idle neighbour: $a s and $b s, $(ratio "$a" "$b"); in the last round, after 4 s:"
+    echo \
+        "two harvesters and one idle neighbour: $a s and $b s, $(ratio "$a" "$b"); in the last round, after 4 s:"
     cat "$folder/top"
 }
 

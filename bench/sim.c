@@ -1,9 +1,9 @@
 /* The simulator: accesses per second, and memory held.
  *
- * Each run is in a child process, so that its memory is its own, and is timed in processor time of its
- * one thread: "per core" whatever else the machine does. Which pages are accessed is made beforehand
- * and not timed. The bound is the same accesses fully resident and without a policy that watches
- * them. */
+ * Each run is in a child process, so that its memory is its own, and is timed in processor time of
+ * its one thread: "per core" whatever else the machine does. Which pages are accessed is made
+ * beforehand and not timed. The bound is the same accesses fully resident and without a policy that
+ * watches them. */
 #include "bench.h"
 
 #include "backend/sim/curve/curve.h"
@@ -30,8 +30,8 @@ static void give_up(const char *what) {
 
 /* ---- accesses made beforehand ---- */
 
-/* One warp accesses `pages`, again and again. Every `unit` pages in a row lie `apart` times as far from
- * the next ones as they would. */
+/* One warp accesses `pages`, again and again. Every `unit` pages in a row lie `apart` times as far
+ * from the next ones as they would. */
 struct ready {
     const uint32_t *pages;                                     /* [FORESEEN] */
     uint64_t accesses, unit, apart; /* unit: a power of two */ /* unit: a power of two */
@@ -274,7 +274,8 @@ static void measure_model(const char *name, const char *spec, const char *gpu) {
     ff__workload_close(trial.workload);
 }
 
-/* The access time tracker counts, and nothing is made of it: both systems take the same decisions. */
+/* The access time tracker counts, and nothing is made of it: both systems take the same decisions.
+ */
 static void measure_tracker(const char *name, const char *spec) {
     struct trial trial = {.workload = open_workload(spec),
                           .gpu = "gtx1080ti",
@@ -285,7 +286,8 @@ static void measure_tracker(const char *name, const char *spec) {
     ff__workload_close(trial.workload);
 }
 
-/* Four jobs against one of them: what it costs that the simulator has several devices and jobs to go between. */
+/* Four jobs against one of them: what it costs that the simulator has several devices and jobs to
+ * go between. */
 static void measure_jobs(const char *name, const char *spec, const char *gpu) {
     struct trial trial = {.workload = open_workload(spec),
                           .gpu = gpu,
@@ -319,7 +321,8 @@ void bench_timed(void) {
 
 /* ---- series ---- */
 
-/* Odd distances: blocks that lie a power of two apart would share a few sets of the processor's caches. */
+/* Odd distances: blocks that lie a power of two apart would share a few sets of the processor's
+ * caches. */
 static void measure_footprints(const char *what, const uint32_t *pages, uint64_t unit,
                                uint64_t accesses, struct trial *trial) {
     static const uint64_t apart[] = {1, 31, 1023}; /* and so many GiB */

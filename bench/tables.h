@@ -1,6 +1,6 @@
-/* What the correlation tables cost: ns a look-up (of the successors of a block in one of many kernels'
- * tables) and ns an update (a fault behind another one), beside the same from a plain array that knows
- * every kernel and block by its number. */
+/* What the correlation tables cost: ns a look-up (of the successors of a block in one of many
+ * kernels' tables) and ns an update (a fault behind another one), beside the same from a plain
+ * array that knows every kernel and block by its number. */
 #ifndef FF_BENCH_TABLES_H
 #define FF_BENCH_TABLES_H
 

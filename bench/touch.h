@@ -12,8 +12,8 @@ struct touching {
     size_t range_size, count, unit;
 };
 
-/* Seconds until `threads` have read them all, each one part of the memory, in the order of addresses.
- * One thread is the calling one. */
+/* Seconds until `threads` have read them all, each one part of the memory, in the order of
+ * addresses. One thread is the calling one. */
 double touch_seconds(const struct touching *touching, unsigned threads);
 
 #endif

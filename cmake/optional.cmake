@@ -1,6 +1,6 @@
-# farfault_optional(NAME MODULE LACKS): uses a library that pkg-config knows as MODULE, as the cache variable FARFAULT_NAME
-# says: AUTO, if it is there; ON, or it is an error; OFF, never. Without it the build lacks LACKS, and one line says so.
-# Sets NAME_FOUND.
+# farfault_optional(NAME MODULE LACKS): uses a library that pkg-config knows as MODULE, as the cache
+# variable FARFAULT_NAME says: AUTO, if it is there; ON, or it is an error; OFF, never. Without it
+# the build lacks LACKS, and one line says so. Sets NAME_FOUND.
 macro(farfault_optional name module lacks)
     set(FARFAULT_${name} AUTO CACHE STRING "whether to use ${module}: AUTO, ON or OFF")
     set_property(CACHE FARFAULT_${name} PROPERTY STRINGS AUTO ON OFF)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# completion.sh bash|zsh FARFAULT: a completion of the command line, on standard output, from what --help says.
+# completion.sh bash|zsh FARFAULT: a completion of the command line, on standard output, from what
+# --help says.
 set -eu
 shell=$1 farfault=$2
 here=$(dirname "$0")

@@ -1,6 +1,7 @@
 #!/bin/sh
-# man.sh FOLDER VERSION FARFAULT FARFAULTD TRACE_FORMAT.md HEADER...: writes every manual page below FOLDER: of commands from what
-# their --help says, of headers from their comments, of the format of traces from its document.
+# man.sh FOLDER VERSION FARFAULT FARFAULTD TRACE_FORMAT.md HEADER...: writes every manual page below
+# FOLDER: of commands from what their --help says, of headers from their comments, of the format of
+# traces from its document.
 set -eu
 folder=$1 version=$2 farfault=$3 farfaultd=$4 format=$5
 shift 5
@@ -27,7 +28,8 @@ page() {
 see_also() {
     {
         echo 'farfault (1)'
-        [ "$1" != farfault ] || sed -n 's/^command\t\([a-z]*\)\t.*/farfault-\1 (1)/p' "$folder/options" | grep -v 'farfault-help '
+        [ "$1" != farfault ] || sed -n 's/^command\t\([a-z]*\)\t.*/farfault-\1 (1)/p' \
+            "$folder/options" | grep -v 'farfault-help '
         echo 'farfaultd (1)'
         case $1 in *.h) pages=$headers ;; *) pages=farfault.h ;; esac
         for header in $pages; do echo "$header (3)"; done
@@ -46,7 +48,8 @@ for header in "$@"; do headers="$headers $(page_of "$header")"; done
 page farfault 'manages GPU unified virtual memory in user space' "$farfault"
 page farfaultd 'lends idle memory of devices to programs under farfault' "$farfaultd"
 while IFS="$(printf '\t')" read -r kind name summary; do
-    [ "$kind" != command ] || [ "$name" = help ] || page "farfault-$name" "$summary" "$farfault" "$name"
+    [ "$kind" != command ] || [ "$name" = help ] ||
+        page "farfault-$name" "$summary" "$farfault" "$name"
 done <"$folder/options"
 
 for header in "$@"; do
@@ -56,7 +59,8 @@ for header in "$@"; do
 done
 
 sed -E 's/\[([^]]*)\]\([^)]*\)/\1/g' "$format" | # names of documents, not links
-    lowdown -s -Tman -M title=FARFAULT-TRACE -M section=5 -M source="farfault $version" -M volume='File Formats Manual' |
+    lowdown -s -Tman -M title=FARFAULT-TRACE -M section=5 -M source="farfault $version" -M \
+        volume='File Formats Manual' |
     awk 'NR == 1 { print "\047\\\" t" } # there are tables
          /^\.SH/ && !named { print ".SH NAME\nfarfault\\-trace \\- the format of recordings that farfault reads and writes\n.SH DESCRIPTION"; named = NR; next }
          NR == named + 1 { next } # the title, which is now the name

@@ -1,5 +1,6 @@
 #!/bin/sh
-# options.sh FARFAULT: what the command line has, read from --help, a line each, its fields separated by tabs:
+# options.sh FARFAULT: what the command line has, read from --help, a line each, its fields
+# separated by tabs:
 #   command  NAME     SUMMARY
 #   words    COMMAND  WORD...  what its first argument may be, where --help names all
 #   option   COMMAND  SHORT  LONG  VALUE  HOW  HELP      SHORT and VALUE may be -; HOW is required, optional or none
@@ -8,8 +9,10 @@ farfault=$1
 help=$(dirname "$0")/help.sh
 tab=$(printf '\t')
 
-"$help" "$farfault" --help | sed -n "/^Commands:/,/^\$/s/^  \([a-z][a-z]*\)  *\(.*\)/command$tab\1$tab\2/p"
-for command in $("$help" "$farfault" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\)  .*/\1/p'); do
+"$help" "$farfault" --help | sed -n \
+    "/^Commands:/,/^\$/s/^  \([a-z][a-z]*\)  *\(.*\)/command$tab\1$tab\2/p"
+for command in $("$help" "$farfault" --help | sed -n \
+    '/^Commands:/,/^$/s/^  \([a-z][a-z]*\)  .*/\1/p'); do
     [ "$command" = help ] || "$help" "$farfault" "$command" --help | awk -v command="$command" '
         /^Usage: .*\] \[?[a-z0-9-]+\|/ {
             sub(/^[^]]*\] \[?/, "")

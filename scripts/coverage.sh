@@ -1,12 +1,15 @@
 #!/bin/sh
-# Runs the tests of build/coverage and prints which share of the lines of each folder of src they execute. Lines of headers
-# are left out. What gcov says of each file stays in build/coverage/files.txt.
+# Runs the tests of build/coverage and prints which share of the lines of each folder of src they
+# execute. Lines of headers are left out. What gcov says of each file stays in
+# build/coverage/files.txt.
 set -eu
 cd "$(dirname "$0")/.."
 folder=build/coverage
 find $folder -name '*.gcda' -delete
-ctest --test-dir $folder --output-on-failure --no-label-summary --parallel "${JOBS:-$(nproc)}" --exclude-regex '^(checks\.|programs\.cl|cli\.install)'
-find $folder/src -name '*.gcda' -print0 | xargs -0 gcov --no-output --source-prefix "$PWD" --relative-only 2>/dev/null |
+ctest --test-dir $folder --output-on-failure --no-label-summary --parallel "${JOBS:-$(nproc)}" \
+    --exclude-regex '^(checks\.|programs\.cl|cli\.install)'
+find $folder/src -name '*.gcda' -print0 | xargs -0 gcov --no-output --source-prefix "$PWD" \
+    --relative-only 2>/dev/null |
     awk '/^File / { gsub(/^File .|.$/, ""); file = $0 }
         /^Lines executed:/ && file ~ /^src\/.*\.c$/ { sub(/^Lines executed:/, ""); sub(/% of/, ""); print file, $1, $2; file = "" }' |
     sort >$folder/files.txt

@@ -16,7 +16,8 @@ case ${1-} in
 esac
 
 status=0
-for test in sim/test_sim_costs golden/test_golden_workloads golden/test_golden_granules golden/test_golden_bounds \
+for test in sim/test_sim_costs golden/test_golden_workloads golden/test_golden_granules \
+    golden/test_golden_bounds \
     golden/test_golden_oracle golden/test_golden_repro; do
     "$build/tests/$test" || status=1
 done

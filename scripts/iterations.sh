@@ -1,7 +1,7 @@
 #!/bin/sh
-# Times every iteration of a bundled program under several systems, which take turns so that a machine that is slow for a
-# while is slow for all alike; prints the median of each iteration, in ms, and of all from the second on. A run before
-# them, plainly, has the kernels compiled.
+# Times every iteration of a bundled program under several systems, which take turns so that a
+# machine that is slow for a while is slow for all alike; prints the median of each iteration, in
+# ms, and of all from the second on. A run before them, plainly, has the kernels compiled.
 #   scripts/iterations.sh RUNS MEMORY SYSTEM,SYSTEM,.. PROGRAM [ARGUMENT...]
 #   scripts/iterations.sh 7 64M nvidia,nvidia-1,deepum-plus,deepum-far jacobi --size 96M
 set -eu
@@ -16,7 +16,8 @@ for run in $(seq "$runs"); do
     for system in $systems; do
         "$root/build/farfault" run --quiet --system "$system" --memory "$memory" -- \
             "$root/build/programs/$program" --times "$@" |
-            awk -v name="$system" '/^(iteration|step) / { print name, $2 + 0, 1000 * $(NF - 1) }' >>"$times"
+            awk -v name="$system" '/^(iteration|step) / { print name, $2 + 0, 1000 * $(NF - 1) }' \
+                >>"$times"
     done
 done
 sort -k1,1 -k2,2n -k3,3n "$times" | awk -v systems="$systems" '

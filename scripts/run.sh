@@ -1,10 +1,12 @@
 #!/bin/sh
-# A first look, in about three minutes: real OpenCL programs that need 1.5 times the memory of their device.
+# A first look, in about three minutes: real OpenCL programs that need 1.5 times the memory of their
+# device.
 set -eu
 cd "$(dirname "$0")/.."
 
-# Left out are integral, particles and wave, which thrash for minutes under most of these systems, as bfs does; bicgstab and gmres,
-# which are much like cg; and lm, for whose first run the kernels of CLBlast are compiled: half a minute.
+# Left out are integral, particles and wave, which thrash for minutes under most of these systems,
+# as bfs does; bicgstab and gmres, which are much like cg; and lm, for whose first run the kernels
+# of CLBlast are compiled: half a minute.
 programs=2dconv,addvectors,atax,backprop,bicg,cg,hotspot,jacobi,mvt,nw,pagerank,pathfinder,ra,srad,streamtriad
 
 cat <<END
@@ -14,7 +16,8 @@ its kernels compiled. All results are checked; JSON of all but the first is in b
 First bfs, whose accesses are random: most systems are stopped after 15 seconds.
 
 END
-build/farfault compare --programs bfs --size 64M --memory 66.7% --runs 1 --systems nvidia-1,specforest-plus,keep,auto \
+build/farfault compare --programs bfs --size 64M --memory 66.7% --runs 1 --systems \
+    nvidia-1,specforest-plus,keep,auto \
     --timeout 15s | sed '/^geometric means/,$d'
 
 echo "Then 15 programs under nine systems."

@@ -1,6 +1,7 @@
 #!/bin/sh
-# setup.sh [LIST]: installs the Debian packages that farfault builds, runs and tests with (scripts/packages.txt), or those of
-# another list; those that are missing only. As root or through passwordless sudo; otherwise prints the command and stops.
+# setup.sh [LIST]: installs the Debian packages that farfault builds, runs and tests with
+# (scripts/packages.txt), or those of another list; those that are missing only. As root or through
+# passwordless sudo; otherwise prints the command and stops.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -22,4 +23,5 @@ else
 fi
 echo "installing:$missing"
 $as_root apt-get update -qq
-DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing \
+    >/dev/null

@@ -2,15 +2,18 @@
 
 if(FARFAULT_SANITIZE MATCHES thread)
     set(prefix tsan.)
-    set(tsan_options halt_on_error=1:second_deadlock_stack=1:suppressions=${CMAKE_CURRENT_SOURCE_DIR}/races.txt)
+    set(tsan_options
+        halt_on_error=1:second_deadlock_stack=1:suppressions=${CMAKE_CURRENT_SOURCE_DIR}/races.txt)
     # it leaves few addresses to the program
     set(sanitizer_settings TSAN_OPTIONS=${tsan_options} FARFAULT_ADDRESS_SPACE=64G)
 elseif(FARFAULT_SANITIZE)
     set(prefix asan.)
-    # The preload comes before the run time that it needs. The C library's thread-local storage is taken for that of
-    # glibc 2.19 where its address looks so, and then LeakSanitizer crashes: sanitizer_tls_get_addr.cpp of GCC 12.
+    # The preload comes before the run time that it needs. The C library's thread-local storage is
+    # taken for that of glibc 2.19 where its address looks so, and then LeakSanitizer crashes:
+    # sanitizer_tls_get_addr.cpp of GCC 12.
     set(asan_options verify_asan_link_order=0:intercept_tls_get_addr=0)
-    set(sanitizer_settings ASAN_OPTIONS=${asan_options} UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+    set(sanitizer_settings ASAN_OPTIONS=${asan_options}
+        UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
                            LSAN_OPTIONS=print_suppressions=0:suppressions=${CMAKE_CURRENT_SOURCE_DIR}/leaks.txt)
 endif()
 
@@ -33,7 +36,8 @@ endforeach()
 add_library(test_skip OBJECT skip.c)
 target_link_libraries(test_skip PRIVATE PkgConfig::CMOCKA)
 
-# farfault_test_executable(TARGET SOURCE... [LIBRARIES ...]): tests with cmocka, of the library or of more than that.
+# farfault_test_executable(TARGET SOURCE... [LIBRARIES ...]): tests with cmocka, of the library or
+# of more than that.
 function(farfault_test_executable target)
     cmake_parse_arguments(PARSE_ARGV 1 test "" "" LIBRARIES)
     add_executable(${target} ${test_UNPARSED_ARGUMENTS} $<TARGET_OBJECTS:test_skip>)
@@ -45,7 +49,8 @@ endfunction()
 # farfault_test(NAME COMMAND word... [LABELS label...] [ENVIRONMENT variable=value...]
 #               [TIMEOUT seconds] [COST seconds])
 #
-# A word of the command that is the name of a target stands for its file. Labels say what a test needs and is good for:
+# A word of the command that is the name of a target stands for its file. Labels say what a test
+# needs and is good for:
 #   threads      runs several threads of ours, and of OpenCL programs those with several threads or
 #                queues of their own: these are what the TSan build builds and runs
 #   userfaultfd  is skipped where this machine does not permit it
@@ -67,7 +72,8 @@ function(farfault_test name)
     endforeach()
     set(command)
     if(needs)
-        set(command $<TARGET_FILE:without> $<TARGET_FILE:without_move> $<TARGET_FILE:needs> ${needs} --)
+        set(command $<TARGET_FILE:without> $<TARGET_FILE:without_move> $<TARGET_FILE:needs> ${needs}
+            --)
     endif()
     foreach(word IN LISTS test_COMMAND)
         if(TARGET ${word})
@@ -90,6 +96,8 @@ function(farfault_test name)
         endif()
     endforeach()
     add_test(NAME ${prefix}${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/run.sh ${command})
-    set_tests_properties(${prefix}${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${TIMEOUT} COST ${COST}
-                         LABELS "${test_LABELS}" ENVIRONMENT "${sanitizer_settings};${test_ENVIRONMENT}")
+    set_tests_properties(${prefix}${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${TIMEOUT} COST
+        ${COST}
+                         LABELS "${test_LABELS}" ENVIRONMENT
+                             "${sanitizer_settings};${test_ENVIRONMENT}")
 endfunction()

@@ -1,5 +1,6 @@
-/* What cmocka's skip() does in our tests: linked with --wrap=_skip. A case that skips leaves its test's status 0, so
- * where TEST_FORBID_SKIPS=1 it has to fail here; tests/run.sh does the same for whole tests. */
+/* What cmocka's skip() does in our tests: linked with --wrap=_skip. A case that skips leaves its
+ * test's status 0, so where TEST_FORBID_SKIPS=1 it has to fail here; tests/run.sh does the same for
+ * whole tests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

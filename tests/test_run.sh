@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_run.sh RUN NEEDS WITHOUT LIBRARY: what tests/run.sh and needs.c make of a test's status, of skips and of what a machine
-# lacks, or is made to lack by without.c.
+# test_run.sh RUN NEEDS WITHOUT LIBRARY: what tests/run.sh and needs.c make of a test's status, of
+# skips and of what a machine lacks, or is made to lack by without.c.
 set -u
 run=$1 needs=$2 without=$3 library=$4
 bad=0
@@ -11,7 +11,8 @@ expect() {
     shift 2
     TEST_FORBID_SKIPS=$forbid "$run" "$@" >/dev/null 2>&1
     got=$?
-    [ $got = "$expected" ] || { echo "FORBID_SKIPS=$forbid run.sh $*: status $got, not $expected"; bad=1; }
+    [ $got = "$expected" ] || { echo "FORBID_SKIPS=$forbid run.sh $*: status $got, not $expected"; \
+        bad=1; }
 }
 for forbid in 0 1; do
     expect 0 $forbid true
@@ -31,7 +32,8 @@ lacking() {
     export TEST_WITHOUT
     "$without" "$library" "$@" >/dev/null 2>&1
     got=$?
-    [ $got = "$expected" ] || { echo "without $TEST_WITHOUT: $*: status $got, not $expected"; bad=1; }
+    [ $got = "$expected" ] || { echo "without $TEST_WITHOUT: $*: status $got, not $expected"; \
+        bad=1; }
 }
 lacking 4 '' /bin/sh -c 'exit 4'
 lacking 2 wings /bin/true

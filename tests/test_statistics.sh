@@ -21,7 +21,8 @@ members() {
              }'
 }
 
-# check STRUCT VARIABLE COUNT: it has at least so many; what holds such a struct ends in the variable.
+# check STRUCT VARIABLE COUNT: it has at least so many; what holds such a struct ends in the
+# variable.
 check() {
     names=$(members "$1")
     # shellcheck disable=SC2086 # one word a name
@@ -30,7 +31,8 @@ check() {
     struct=$1 variable=$2
     shift 3
     for name; do
-        echo "$code" | grep -qE "$variable(\.|->)$name(\[[a-zA-Z_]+\])?( > 0| >= [1-9A-Z]|, [1-9A-Z])" ||
+        echo "$code" | grep -qE \
+            "$variable(\.|->)$name(\[[a-zA-Z_]+\])?( > 0| >= [1-9A-Z]|, [1-9A-Z])" ||
             { echo "$struct.$name: no test shows that it can be other than 0" >&2; failed=1; }
     done
 }

@@ -1,4 +1,5 @@
-/* Preloaded: userfaultfd as it was before Linux 6.8. It has no UFFDIO_MOVE, does not say that it has, and refuses to be asked. */
+/* Preloaded: userfaultfd as it was before Linux 6.8. It has no UFFDIO_MOVE, does not say that it
+ * has, and refuses to be asked. */
 #include <errno.h>
 #include <linux/userfaultfd.h>
 #include <stdarg.h>

@@ -5,7 +5,8 @@
  * A program opens an `app`, makes its input data and creates its buffers. It uploads, launches its
  * kernels and downloads its results between app_start_clock() and app_stop_clock(). Then it checks
  * the downloaded results, and returns app_close(), which prints the verdict and gives the exit
- * status. So the time has the uploads, the kernels and the downloads in it, never the CPU reference.
+ * status. So the time has the uploads, the kernels and the downloads in it, never the CPU
+ * reference.
  */
 #ifndef OPENCL_EXAMPLES_COMMON_H
 #define OPENCL_EXAMPLES_COMMON_H

@@ -9,9 +9,9 @@
 
 /*
  * row_products: y = M x, and column_products: y = M^T x, both with (M, x, y, side, keep). One
- * work-item per row reads along its row; one per column walks down the whole matrix, in tiles of 256
- * rows that a work-group takes together. With keep, the product is added to what y holds; otherwise
- * it replaces it.
+ * work-item per row reads along its row; one per column walks down the whole matrix, in tiles of
+ * 256 rows that a work-group takes together. With keep, the product is added to what y holds;
+ * otherwise it replaces it.
  */
 extern const char dense_kernels[];
 

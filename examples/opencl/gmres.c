@@ -1,7 +1,7 @@
 /*
  * GMRES(16) (Saad and Schultz 1986) on a sparse system in CSR form that is not symmetric. It keeps
- * all directions since its last restart and makes each new one orthogonal to them, which takes
- * more memory than the matrix. Where it adds directions up, each work-item goes through all of them.
+ * all directions since its last restart and makes each new one orthogonal to them, which takes more
+ * memory than the matrix. Where it adds directions up, each work-item goes through all of them.
  */
 #include "sparse.h"
 
@@ -43,8 +43,8 @@ static const struct program program = {
     .iteration_is = "one direction more; the solver stops early when it has converged",
 };
 
-/* The small problem beside the large one: |first residual e1 - H y| is to be least. Rotations make H
- * triangular as its columns arrive. */
+/* The small problem beside the large one: |first residual e1 - H y| is to be least. Rotations make
+ * H triangular as its columns arrive. */
 struct least_squares {
     cl_uint columns;
     double h[RESTART][RESTART + 1];

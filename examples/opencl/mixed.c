@@ -1,6 +1,7 @@
 /*
- * Two programs in one: a chain of cells that is relaxed from one buffer into the other, again and again, and a
- * table of which each launch updates words anywhere. Each has its own queue, on a device of its own where there are two.
+ * Two programs in one: a chain of cells that is relaxed from one buffer into the other, again and
+ * again, and a table of which each launch updates words anywhere. Each has its own queue, on a
+ * device of its own where there are two.
  */
 #include "common.h"
 

@@ -1,7 +1,7 @@
 /*
- * The wave equation in three dimensions, with walls that hold still around the volume. Each work-item has a strip of
- * neighbouring cells and takes it through all planes of the volume. What is two steps old is
- * overwritten.
+ * The wave equation in three dimensions, with walls that hold still around the volume. Each
+ * work-item has a strip of neighbouring cells and takes it through all planes of the volume. What
+ * is two steps old is overwritten.
  */
 #include "common.h"
 

@@ -1,7 +1,7 @@
 /* clock: an evict policy in one file, to copy and change.
  *
- * A hand goes round the blocks. A block that was served since the hand last passed it stays for one more
- * round; the first one that was not is the victim (CLOCK, or second chance).
+ * A hand goes round the blocks. A block that was served since the hand last passed it stays for one
+ * more round; the first one that was not is the victim (CLOCK, or second chance).
  *
  *     cc -shared -fPIC -Iinclude examples/policy/clock.c -o clock.so
  *     farfault run --policy ./clock.so --system nvidia-1:evict=clock ./program */

@@ -1,7 +1,7 @@
 /* roomiest: a place policy in one file, to copy and change.
  *
- * Evicted blocks go to the device with the most free memory, as long as more than `spare` of its memory
- * is free; else to the host.
+ * Evicted blocks go to the device with the most free memory, as long as more than `spare` of its
+ * memory is free; else to the host.
  *
  *     cc -shared -fPIC -Iinclude examples/policy/roomiest.c -o roomiest.so
  *     farfault run --policy ./roomiest.so --system nvidia-1:place=roomiest --devices 2 ./program */

@@ -1,7 +1,7 @@
 /* stride: a prefetch policy in one file, to copy and change.
  *
- * With a fault it brings the rest of the block. When the blocks that fault lie at the same distance from
- * each other twice in a row, it brings the next `depth` blocks at that distance ahead of time.
+ * With a fault it brings the rest of the block. When the blocks that fault lie at the same distance
+ * from each other twice in a row, it brings the next `depth` blocks at that distance ahead of time.
  *
  *     cc -shared -fPIC -Iinclude examples/policy/stride.c -o stride.so
  *     farfault run --policy ./stride.so --system nvidia-1:prefetch=stride,depth=4 ./program */

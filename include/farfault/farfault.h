@@ -330,8 +330,8 @@ static inline bool ff_finding_read(struct ff_context *context, uint32_t index,
 
 /* What moved for launches of one kernel, or of one allocation. */
 struct ff_moved {
-    char kernel
-        [64]; /* its name; of an allocation, that of the first kernel that named it; "": unknown */
+    char kernel[64]; /* its name; of an allocation, that of the first kernel that named it; "":
+                        unknown */
     uint32_t number; /* of an allocation: in their order, from 0 */
     bool is_strided; /* of an allocation: some launch says that it is indexed with a fixed stride */
     uint64_t size; /* bytes of the allocation; of a kernel, of all operands of its largest launch */

@@ -129,8 +129,8 @@ struct ff_view {
     const unsigned char *facts; /* see ff_view_facts() */
     size_t facts_size;
     size_t coming_at; /* where in a record the mask of ff_view_coming() is; 0: there is none */
-    /* Pages that an eviction frees at least: 512 where a device gives its memory to blocks as a whole,
-     * 16 where it gives them 64 KiB at a time, 1 where single pages leave. */
+    /* Pages that an eviction frees at least: 512 where a device gives its memory to blocks as a
+     * whole, 16 where it gives them 64 KiB at a time, 1 where single pages leave. */
     uint32_t unit;
     struct ff_memory memory; /* see ff_view_free_pages(), ff_view_granule(), ff_view_mates() */
     uint64_t capacity[FF_TIERS_MAX]; /* by tier, in pages; 0 for the host: no limit */

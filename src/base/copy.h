@@ -25,7 +25,8 @@ void ff__zero_pages(void *to, uint32_t pages);
 struct ff_mask ff__copy_changed(void *to, const void *from, const struct ff_mask *wanted,
                                 const struct ff_mask *compare, struct ff__sum sums[FF_BLOCK_PAGES]);
 
-/* Copies the pages of `wanted` from one block to another. Returns those of `compare` that are as sums[page] says. */
+/* Copies the pages of `wanted` from one block to another. Returns those of `compare` that are as
+ * sums[page] says. */
 struct ff_mask ff__copy_compared(void *to, const void *from, const struct ff_mask *wanted,
                                  const struct ff_mask *compare,
                                  const struct ff__sum sums[FF_BLOCK_PAGES]);

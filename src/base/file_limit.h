@@ -1,12 +1,13 @@
-/* The limit of a file's size (RLIMIT_FSIZE, ulimit -f). Linux sends SIGXFSZ to who exceeds it, which ends the process,
- * beside the error EFBIG, which is enough. */
+/* The limit of a file's size (RLIMIT_FSIZE, ulimit -f). Linux sends SIGXFSZ to who exceeds it,
+ * which ends the process, beside the error EFBIG, which is enough. */
 #ifndef FF_BASE_FILE_LIMIT_H
 #define FF_BASE_FILE_LIMIT_H
 
 #include <signal.h>
 #include <stdbool.h>
 
-/* For programs of ours: from here on there is the error alone. What they execute gets the signal as ever. */
+/* For programs of ours: from here on there is the error alone. What they execute gets the signal as
+ * ever. */
 void ff__file_limit_is_error(void);
 
 /* For threads of other programs: the same between the two calls. Keeps errno. */

@@ -1,5 +1,5 @@
-/* Arrays that are only appended to: they double when they are full, which is at every power of two from the first capacity
- * on, so that nobody has to keep how much there is room for. */
+/* Arrays that are only appended to: they double when they are full, which is at every power of two
+ * from the first capacity on, so that nobody has to keep how much there is room for. */
 #ifndef FF_BASE_GROW_H
 #define FF_BASE_GROW_H
 

@@ -1,5 +1,5 @@
-/* An indexed heap: units with a 64-bit key each, the greatest on top. It lies in memory that its owner
- * lends, one place a unit, wherever the owner has it; nothing is allocated. */
+/* An indexed heap: units with a 64-bit key each, the greatest on top. It lies in memory that its
+ * owner lends, one place a unit, wherever the owner has it; nothing is allocated. */
 #ifndef FF_BASE_HEAP_H
 #define FF_BASE_HEAP_H
 

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Less is not worth a call of the system, which other threads may notice: even if it was never touched,
- * zeros are soon written. */
+/* Less is not worth a call of the system, which other threads may notice: even if it was never
+ * touched, zeros are soon written. */
 #define GIVE_BACK ((size_t)256 << 10)
 
 /* A multiple of large pages is mapped where such pages start. */
@@ -21,8 +21,8 @@ static size_t mapped(size_t size) {
 
 void *ff__lazy_map(size_t size) {
     size = mapped(size);
-    /* without access at first: a program that locks all memory it will ever have (mlockall) would have
-     * the whole of it allocated */
+    /* without access at first: a program that locks all memory it will ever have (mlockall) would
+     * have the whole of it allocated */
     void *array = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (array == MAP_FAILED)
         return NULL;
@@ -62,11 +62,12 @@ void ff__lazy_clear(void *part, size_t size) {
 /* ---- what is used ---- */
 
 #define ENTRIES 512u
-/* Bits of an entry of /proc/self/pagemap: the page is in memory, or swapped out. A page with neither was never touched.
- * Source: the kernel's Documentation/admin-guide/mm/pagemap.rst. */
+/* Bits of an entry of /proc/self/pagemap: the page is in memory, or swapped out. A page with
+ * neither was never touched. Source: the kernel's Documentation/admin-guide/mm/pagemap.rst. */
 #define TOUCHED (UINT64_C(3) << 62)
 
-/* The entries of `count` pages. Those that cannot be read say that the page may have been touched. */
+/* The entries of `count` pages. Those that cannot be read say that the page may have been touched.
+ */
 static void read_entries(int pagemap, size_t first, size_t count, uint64_t entries[ENTRIES]) {
     size_t size = count * sizeof *entries;
     ssize_t got =

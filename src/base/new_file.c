@@ -23,7 +23,8 @@ static int open_folder(const char *path, const char *slash) {
     return fd;
 }
 
-/* Nothing but a regular file that may be written to is replaced: not a device, a link or a folder. */
+/* Nothing but a regular file that may be written to is replaced: not a device, a link or a folder.
+ */
 static int check_target(const struct ff__new_file *file, struct stat *stat) {
     *stat = (struct stat){0};
     if (fstatat(file->folder, file->name, stat, AT_SYMLINK_NOFOLLOW))

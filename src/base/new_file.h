@@ -1,5 +1,5 @@
-/* Files that appear under their names only when they are whole and on the disk: whatever is killed meanwhile, program or
- * machine, there is then the old file, or none, or the new one. */
+/* Files that appear under their names only when they are whole and on the disk: whatever is killed
+ * meanwhile, program or machine, there is then the old file, or none, or the new one. */
 #ifndef FF_BASE_NEW_FILE_H
 #define FF_BASE_NEW_FILE_H
 
@@ -15,14 +15,16 @@ struct ff__new_file {
     char *name, *part; /* in the folder: the file's name, and the one it has until then */
 };
 
-/* Makes the unfinished file PATH.PID-N.part for writing; it may be used as the file that it replaces may. -EEXIST: PATH
- * is there and is no regular file, so that it must not be replaced. Other negative errno. */
+/* Makes the unfinished file PATH.PID-N.part for writing; it may be used as the file that it
+ * replaces may. -EEXIST: PATH is there and is no regular file, so that it must not be replaced.
+ * Other negative errno. */
 int ff__new_file_open(struct ff__new_file *file, const char *path);
 
 /* Writes all of it; -ENOSPC and others. */
 int ff__new_file_write(struct ff__new_file *file, const void *bytes, size_t size);
 
-/* Waits for the disk, and gives the file its name; or removes it and returns the error. Ends it either way. */
+/* Waits for the disk, and gives the file its name; or removes it and returns the error. Ends it
+ * either way. */
 int ff__new_file_keep(struct ff__new_file *file);
 
 /* Removes the file; ends it. */
@@ -33,11 +35,12 @@ void ff__new_file_drop(struct ff__new_file *file);
 /* Writes what a file holds: 0 or a negative errno. Errors of the stream are found without it. */
 typedef int ff__file_print(FILE *stream, const void *self);
 
-/* A link is followed; a device or a pipe is written to in its place, and a pipe that nobody reads is an error. 0 or a negative
- * errno: then the file is as it was. */
+/* A link is followed; a device or a pipe is written to in its place, and a pipe that nobody reads
+ * is an error. 0 or a negative errno: then the file is as it was. */
 int ff__file_write(const char *path, ff__file_print *print, const void *self);
 
-/* Whether ff__file_write() can begin, which a command asks before hours of work: 0 or a negative errno. Changes nothing. */
+/* Whether ff__file_write() can begin, which a command asks before hours of work: 0 or a negative
+ * errno. Changes nothing. */
 int ff__file_check(const char *path);
 
 #endif

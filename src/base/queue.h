@@ -28,8 +28,8 @@ bool ff__queue_push(struct ff__queue *queue, const void *item);
 /* False when empty. */
 bool ff__queue_pop(struct ff__queue *queue, void *item);
 
-/* The consumer's: the item that is next to be popped, which stays in the queue, NULL when empty; and popping
- * it without a copy. */
+/* The consumer's: the item that is next to be popped, which stays in the queue, NULL when empty;
+ * and popping it without a copy. */
 const void *ff__queue_front(const struct ff__queue *queue);
 void ff__queue_drop(struct ff__queue *queue);
 

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Overwrites as much of `to`, ours, as the caller's `from` has. -E2BIG: what it has beyond is not zero. */
+/* Overwrites as much of `to`, ours, as the caller's `from` has. -E2BIG: what it has beyond is not
+ * zero. */
 int ff__sized_get(void *to, size_t to_size, const void *from, size_t from_size);
 
 /* Fills the caller's `to` with as much of `from`, ours, as fits, and with zeros beyond. */

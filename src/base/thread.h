@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-/* Starts a thread to which no signal comes: all stay with the application's. `name`: up to 15 bytes.
- * 0 or negative errno. */
+/* Starts a thread to which no signal comes: all stay with the application's. `name`: up to 15
+ * bytes. 0 or negative errno. */
 int ff__thread_start(pthread_t *thread, void *(*run)(void *), void *argument, const char *name);
 
 #endif

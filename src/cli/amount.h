@@ -14,9 +14,9 @@ struct ff__amount {
 /* -EINVAL: neither a size nor a share above 0 %. */
 int ff__amount_parse(const char *text, struct ff__amount *out);
 
-/* In bytes, as whole blocks: a size is rounded down, as the library does; a share to the nearest, so
- * that a footprint slightly below a round number does not cost a block. Less than one block stays as
- * it is. */
+/* In bytes, as whole blocks: a size is rounded down, as the library does; a share to the nearest,
+ * so that a footprint slightly below a round number does not cost a block. Less than one block
+ * stays as it is. */
 uint64_t ff__amount_of(const struct ff__amount *amount, uint64_t footprint);
 
 #endif

@@ -25,8 +25,9 @@ static int place_files(const struct ff__child *child) {
     return 0;
 }
 
-/* Becomes the program, which the kernel kills when the thread that started it ends: nobody else would, if we are
- * killed. Returns only if that fails. `mask`: the signals that were blocked before we began to wait for some. */
+/* Becomes the program, which the kernel kills when the thread that started it ends: nobody else
+ * would, if we are killed. Returns only if that fails. `mask`: the signals that were blocked before
+ * we began to wait for some. */
 static int become(const struct ff__child *child, const sigset_t *mask, pid_t parent) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) || (child->apart && setpgid(0, 0)))
         return -errno;
@@ -40,7 +41,8 @@ static int become(const struct ff__child *child, const sigset_t *mask, pid_t par
     return -errno;
 }
 
-/* The start's status comes through a pipe that a successful exec closes. posix_spawn() cannot do what become() does. */
+/* The start's status comes through a pipe that a successful exec closes. posix_spawn() cannot do
+ * what become() does. */
 static int start(const struct ff__child *child, const sigset_t *mask, pid_t *pid) {
     int ends[2], status = 0;
     const pid_t parent = getpid();
@@ -82,7 +84,8 @@ static void pass_on(const struct ff__child *child, pid_t pid, const siginfo_t *i
         send_signal(child, pid, info->si_signo);
 }
 
-/* Waits for one of the signals; negative, with errno EAGAIN, once it is later than `deadline` (UINT64_MAX: never). */
+/* Waits for one of the signals; negative, with errno EAGAIN, once it is later than `deadline`
+ * (UINT64_MAX: never). */
 static int wait_until(const sigset_t *set, uint64_t deadline, siginfo_t *info) {
     uint64_t now = ff__clock_ns(), left = now < deadline ? deadline - now : 0;
     struct timespec patience = {(time_t)(left / 1000000000), (long)(left % 1000000000)};

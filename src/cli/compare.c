@@ -186,7 +186,8 @@ static bool learn_footprint(struct comparing *work, unsigned program) {
     return false;
 }
 
-/* The smallest that is compared: a recording leaves out what was touched again while it was resident. */
+/* The smallest that is compared: a recording leaves out what was touched again while it was
+ * resident. */
 static uint64_t recording_memory(const struct ff__comparison *comparison, unsigned program) {
     uint64_t least = UINT64_MAX;
     for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++) {

@@ -86,8 +86,8 @@ void ff__limits_time_link(struct ff__limits *limits, const struct ff_link *link)
 
 void ff__limits_free(struct ff__limits *limits);
 
-/* Seconds that moving so much takes at least, or the in-memory time if that is longer; `why`: which of them it is. NaN:
- * there is no in-memory time. */
+/* Seconds that moving so much takes at least, or the in-memory time if that is longer; `why`: which
+ * of them it is. NaN: there is no in-memory time. */
 double ff__limit_seconds(const struct ff__outcome *outcome, const struct ff__bound *bound,
                          const char **why);
 
@@ -101,8 +101,8 @@ json_t *ff__limits_results(const struct ff__comparison *comparison);
 
 /* ---- means ---- */
 
-/* Geometric means over the programs at amounts[first..end): times of the baseline, and of in-memory,
- * and of the system. NaN where nothing can be compared. */
+/* Geometric means over the programs at amounts[first..end): times of the baseline, and of
+ * in-memory, and of the system. NaN where nothing can be compared. */
 struct ff__mean ff__compare_speedup(const struct ff__comparison *comparison, unsigned system,
                                     unsigned first, unsigned end);
 struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, unsigned system,
@@ -112,8 +112,9 @@ struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, un
 struct ff__mean ff__compare_above_bound(const struct ff__comparison *comparison, unsigned system,
                                         unsigned amount);
 
-/* Times of the system over those of the first one at the same amount, by pairs of the same turn: of one program, and of all
- * that both ran well, a pair being the geometric means over the programs in one turn. Nothing of the first system. */
+/* Times of the system over those of the first one at the same amount, by pairs of the same turn: of
+ * one program, and of all that both ran well, a pair being the geometric means over the programs in
+ * one turn. Nothing of the first system. */
 struct ff__paired ff__compare_paired(const struct ff__comparison *comparison, unsigned program,
                                      unsigned system, unsigned amount);
 struct ff__paired ff__compare_paired_mean(const struct ff__comparison *comparison, unsigned system,

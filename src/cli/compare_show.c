@@ -62,8 +62,8 @@ static void counter_cells(struct ff__table *table, const struct ff__run_measures
         ff__table_cell(table, "%.1f %%", 100 * measures->hit_rate);
 }
 
-/* A bundled program has looked at its results; of any other command the exit status is all that is known, and, if that
- * was wanted, that it printed the same. */
+/* A bundled program has looked at its results; of any other command the exit status is all that is
+ * known, and, if that was wanted, that it printed the same. */
 static const char *verdict(const struct ff__comparison *comparison,
                            const struct ff__program *program) {
     return program->bundled ? "yes" : comparison->same_output ? "same output" : "exit 0";

@@ -13,9 +13,10 @@
 #define ROUNDS     25u
 #define BLOCKS     24u /* faults of a round, each of a block of its own */
 #define PAGE_TURNS 20u /* as many times more of single pages, as they take a tenth of the time */
-#define PAUSES     2u /* a pause in which a handler falls asleep: so often as long as it spins, and */
-#define PAUSE_NS   100000u
-#define LAUNCHES   200u
+/* a pause in which a handler falls asleep: so often as long as it spins, and */
+#define PAUSES   2u
+#define PAUSE_NS 100000u
+#define LAUNCHES 200u
 
 const uint64_t ff__cost_sizes[FF__COST_SIZES] = {FF_PAGE_SIZE, FF_LEAF_SIZE, UINT64_C(256) << 10,
                                                  UINT64_C(1) << 20, FF_BLOCK_SIZE};

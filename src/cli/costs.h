@@ -11,10 +11,12 @@ extern const uint64_t ff__cost_sizes[FF__COST_SIZES];
 
 /* All in nanoseconds; each the least of several rounds. */
 struct ff__costs {
-    /* [size] a fault that brings so many bytes: to the thread that waits, and of that, to the one that serves it */
+    /* [size] a fault that brings so many bytes: to the thread that waits, and of that, to the one
+     * that serves it */
     double fault_ns[FF__COST_SIZES], serve_ns[FF__COST_SIZES];
-    double
-        wake_ns; /* a fault that brings a page, after a pause in which the thread that serves it has fallen asleep: longer by */
+    /* a fault that brings a page, after a pause in which the thread that serves it has fallen
+     * asleep: longer by */
+    double wake_ns;
     double clean_ns, dirty_ns; /* an eviction of a whole block, not written to and written to */
     double launch_ns;          /* an empty kernel */
     double copy_rate;          /* bytes per second that one thread copies in memory */

@@ -12,8 +12,9 @@ int ff__find_preload(char out[PATH_MAX]);
 int ff__find_program(const char *name, char out[PATH_MAX]);
 int ff__find_data(const char *name, char out[PATH_MAX]); /* a file or folder of data/ */
 
-/* Reads a device preset (backend/sim/machine/gpu.h): of data/gpus, or a file of the user's, with or without other values (NAME:MEMBER=VALUE). `status` is the exit status where
- * the name is unknown or the preset is not valid. */
+/* Reads a device preset (backend/sim/machine/gpu.h): of data/gpus, or a file of the user's, with or
+ * without other values (NAME:MEMBER=VALUE). `status` is the exit status where the name is unknown
+ * or the preset is not valid. */
 int ff__find_gpu(const char *spec, int status, struct ff__gpu *out);
 
 #endif

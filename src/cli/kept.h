@@ -12,16 +12,18 @@
 
 struct ff__kept;
 
-/* Reads the results of this identity, a text without spaces, from a file that need not exist. Results of other identities
- * are dropped from it; `fresh`: all are. 0 or a negative errno. The caller closes it. */
+/* Reads the results of this identity, a text without spaces, from a file that need not exist.
+ * Results of other identities are dropped from it; `fresh`: all are. 0 or a negative errno. The
+ * caller closes it. */
 int ff__kept_open(const char *path, const char *identity, bool fresh, struct ff__kept **out);
 void ff__kept_close(struct ff__kept *kept);
 
-/* The bytes of a result, which stay the file's; NULL: it is not there, or `kept` is NULL. Results that were added after
- * opening are not found. */
+/* The bytes of a result, which stay the file's; NULL: it is not there, or `kept` is NULL. Results
+ * that were added after opening are not found. */
 const void *ff__kept_find(const struct ff__kept *kept, const char *key, size_t *size);
 
-/* Adds a result, from any thread; the key has no line ends. 0 or a negative errno; `kept` may be NULL. */
+/* Adds a result, from any thread; the key has no line ends. 0 or a negative errno; `kept` may be
+ * NULL. */
 int ff__kept_add(struct ff__kept *kept, const char *key, const void *bytes, size_t size);
 
 #endif

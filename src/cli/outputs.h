@@ -1,5 +1,5 @@
-/* Results for programs, the same for all commands: `runs`, an object a run, and what they have in common. docs/running.md
- * describes them. */
+/* Results for programs, the same for all commands: `runs`, an object a run, and what they have in
+ * common. docs/running.md describes them. */
 #ifndef FF_CLI_OUTPUTS_H
 #define FF_CLI_OUTPUTS_H
 
@@ -18,8 +18,8 @@ int ff__outputs_read(const struct ff__options *options, struct ff__outputs *out)
 /* Whether standard output is for people, too. */
 bool ff__outputs_leave_tables(const struct ff__outputs *outputs);
 
-/* Writes all of it as JSON, and its `runs` as CSV, each file as a whole. Sets `good` and `reason`: whether all runs are good, and why the
- * first that is not failed. Returns 0 or an exit status. */
+/* Writes all of it as JSON, and its `runs` as CSV, each file as a whole. Sets `good` and `reason`:
+ * whether all runs are good, and why the first that is not failed. Returns 0 or an exit status. */
 int ff__outputs_write(const struct ff__outputs *outputs, json_t *all);
 
 /* ---- a command without results ----
@@ -29,12 +29,14 @@ int ff__outputs_write(const struct ff__outputs *outputs, json_t *all);
 /* An object is expected at this path, "-" for standard output; NULL: no longer. */
 void ff__outputs_expect(const char *json);
 
-/* Writes one that says that the command failed, with the last complaint as `reason`, if one is still expected. */
+/* Writes one that says that the command failed, with the last complaint as `reason`, if one is
+ * still expected. */
 void ff__outputs_fail(const char *command);
 
 /* ---- what is written; the caller owns it ---- */
 
-/* {"farfault", "command", "good", "reason", "machine"}, to which the command adds "runs" and what else it has. */
+/* {"farfault", "command", "good", "reason", "machine"}, to which the command adds "runs" and what
+ * else it has. */
 json_t *ff__results_new(const char *command);
 
 /* What was run. */
@@ -51,12 +53,13 @@ struct ff__run_measures {
     double hit_rate;
 };
 
-/* A run, to which the command adds what only it knows. `measures`: NULL if it failed, for this reason. `verified`: takes
- * it over. */
+/* A run, to which the command adds what only it knows. `measures`: NULL if it failed, for this
+ * reason. `verified`: takes it over. */
 json_t *ff__run_new(const struct ff__run_subject *subject, const struct ff__run_measures *measures,
                     const char *reason, json_t *verified);
 
-/* A system's geometric means over several subjects: times of the baseline, and of the system, NaN: null. */
+/* A system's geometric means over several subjects: times of the baseline, and of the system, NaN:
+ * null. */
 json_t *ff__mean_new(const struct ff__run_subject *subject, double faster, double slowdown,
                      unsigned count);
 

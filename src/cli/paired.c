@@ -2,8 +2,9 @@
 
 #include <math.h>
 
-/* The 97.5 % quantile of Student's t distribution: its expansion in powers of 1 / freedom around that of the normal
- * distribution (Abramowitz and Stegun, 26.7.5). From 4 degrees of freedom on it is right to 0.05 %. */
+/* The 97.5 % quantile of Student's t distribution: its expansion in powers of 1 / freedom around
+ * that of the normal distribution (Abramowitz and Stegun, 26.7.5). From 4 degrees of freedom on it
+ * is right to 0.05 %. */
 static double quantile(unsigned freedom) {
     const double z = 1.959963984540054, n = freedom;
     const double z2 = z * z;

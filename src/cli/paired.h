@@ -1,5 +1,6 @@
-/* Ratios of times by pairs of the same turn, with the interval in which their geometric mean lies. What slows the machine
- * down for a while slows both of a pair, so that ratios of pairs vary less than those of medians. */
+/* Ratios of times by pairs of the same turn, with the interval in which their geometric mean lies.
+ * What slows the machine down for a while slows both of a pair, so that ratios of pairs vary less
+ * than those of medians. */
 #ifndef FF_CLI_PAIRED_H
 #define FF_CLI_PAIRED_H
 
@@ -11,7 +12,8 @@ struct ff__paired {
     double ratio, low, high;
 };
 
-/* Of so many logarithms of ratios; with fewer than FF__PAIRS_MIN, `pairs` is 0 and nothing else counts. */
+/* Of so many logarithms of ratios; with fewer than FF__PAIRS_MIN, `pairs` is 0 and nothing else
+ * counts. */
 struct ff__paired ff__paired_of(const double *logs, unsigned count);
 
 #endif

@@ -41,7 +41,8 @@ static uint64_t clock_cost(void) {
     return least;
 }
 
-/* Pushes every token through its stream, all streams in turn as warps take turns, and times each. */
+/* Pushes every token through its stream, all streams in turn as warps take turns, and times each.
+ */
 static uint32_t time_all(const struct ff__predictor *predictor, const struct ff__dataset *dataset,
                          const struct ff__corpus *corpus, struct ff__stream *streams,
                          uint64_t *times) {

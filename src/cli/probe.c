@@ -92,7 +92,8 @@ static bool look_for_pocl(char version[FF__PROBE_TEXT]) {
 }
 #endif
 
-/* What is to be done about it is another thing if the runtime may be there and could not be opened. */
+/* What is to be done about it is another thing if the runtime may be there and could not be opened.
+ */
 static int complain_opencl(void) {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FEW_FILES)

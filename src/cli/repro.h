@@ -19,8 +19,8 @@ struct ff__repro_plan {
     bool shows_runs;       /* a line on stdout as each ends */
 };
 
-/* One paper. `run` fills `tables`, an array, with ff__repro_table() and ff__repro_row(); it returns 0
- * or, with one line on stderr, an exit status. */
+/* One paper. `run` fills `tables`, an array, with ff__repro_table() and ff__repro_row(); it returns
+ * 0 or, with one line on stderr, an exit status. */
 struct ff__repro {
     const char *name, *summary;
     int (*run)(const struct ff__repro_plan *plan, json_t *tables);

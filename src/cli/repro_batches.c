@@ -1,4 +1,5 @@
-/* farfault repro batches: batches of faults as a patched driver has measured them, beside those of the model. */
+/* farfault repro batches: batches of faults as a patched driver has measured them, beside those of
+ * the model. */
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/repro.h"
@@ -46,7 +47,8 @@ static double mib_of(const struct ff__fault_batch *batch) {
     return (double)batch->pages_in / PAGES_PER_MIB;
 }
 
-/* Mean microseconds of the batches that bring so much, and evict one block or nothing; NaN: there are none. */
+/* Mean microseconds of the batches that bring so much, and evict one block or nothing; NaN: there
+ * are none. */
 static double mean_us(const struct batches_seen *seen, double mib, bool evicting) {
     double ns = 0;
     size_t count = 0;

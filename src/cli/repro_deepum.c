@@ -1,5 +1,6 @@
-/* Jung, Kim and Lee, ASPLOS 2023: their runs on a modelled V100, in our words. A run is a few iterations of
- * training; the seconds of 100 are those of the few, and of as many more as the last one. */
+/* Jung, Kim and Lee, ASPLOS 2023: their runs on a modelled V100, in our words. A run is a few
+ * iterations of training; the seconds of 100 are those of the few, and of as many more as the last
+ * one. */
 #include "cli/repro_deepum.h"
 
 #include "backend/sim/lms/lms.h"
@@ -17,11 +18,12 @@
 #define HOST_MEMORY (UINT64_C(512) << 30) /* the paper's Table 1 */
 #define DEEPUM      "deepum:" FF__DEEPUM_TABLES
 
-/* With the paper's card and what a duplicate fault costs on its host, which is inferred from the paper. */
+/* With the paper's card and what a duplicate fault costs on its host, which is inferred from the
+ * paper. */
 #define HOST_GPU "v100-32g-pcie"
 
-/* A table of the paper's shape, all rows there from the start: 2048 rows of 2 ways, each a block and 4
- * successors. That a block takes four bytes, as with us, is ours; the paper does not say. */
+/* A table of the paper's shape, all rows there from the start: 2048 rows of 2 ways, each a block
+ * and 4 successors. That a block takes four bytes, as with us, is ours; the paper does not say. */
 #define FULL_TABLE (2048u * 2 * (1 + 4) * 4)
 
 enum deepum_variant {
@@ -41,8 +43,9 @@ enum deepum_variant {
     KINDS
 };
 
-/* Systems that learn need a few iterations to reach the steady state. Under LMS every iteration differs, because its
- * allocator fragments memory, and some runs fail only after many iterations; so all are run. */
+/* Systems that learn need a few iterations to reach the steady state. Under LMS every iteration
+ * differs, because its allocator fragments memory, and some runs fail only after many iterations;
+ * so all are run. */
 static const struct {
     const char *system;
     unsigned iterations;
@@ -217,7 +220,8 @@ static void column(const struct deepum_repro *work, const struct ff__repro_plan 
                       ours(run_of(work, config, kind)));
 }
 
-/* One kind of run against another, which is UM; `member`: the published seconds, NULL if there are none. */
+/* One kind of run against another, which is UM; `member`: the published seconds, NULL if there are
+ * none. */
 static void speedup(const struct deepum_repro *work, const struct ff__repro_plan *plan,
                     json_t *tables, const char *id, const char *what, const char *member,
                     enum deepum_variant base, enum deepum_variant kind) {
@@ -377,7 +381,8 @@ static void plan_runs(struct deepum_repro *work, const struct ff__repro_plan *pl
     plan_sweep(work, json_object_get(plan->published, "tables"), table_system);
 }
 
-/* Both columns: the device that logs of hardware support, above, and the one with a cost that is inferred. */
+/* Both columns: the device that logs of hardware support, above, and the one with a cost that is
+ * inferred. */
 static void on_host_gpu(const struct deepum_repro *work, const struct ff__repro_plan *plan,
                         json_t *tables) {
     column(work, plan, tables, "9b.um.inferred", "UM, seconds, on " HOST_GPU, "um_s", UM_HOST,

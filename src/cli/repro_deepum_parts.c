@@ -1,4 +1,5 @@
-/* What each part of deepum-plus and deepum-far does: the time without it, as a multiple of the time with it. */
+/* What each part of deepum-plus and deepum-far does: the time without it, as a multiple of the time
+ * with it. */
 #include "cli/repro_deepum.h"
 
 #include "cli/cli.h"

@@ -1,4 +1,5 @@
-/* Forest (Lin et al., ISCA 2025). Its published file lists the tables: what is run for each, and what it shows of the runs. */
+/* Forest (Lin et al., ISCA 2025). Its published file lists the tables: what is run for each, and
+ * what it shows of the runs. */
 #include "cli/cli.h"
 #include "cli/find.h"
 #include "cli/repro_runs.h"
@@ -93,7 +94,8 @@ static const json_t *subjects_of(const struct forest_repro *work, const json_t *
                            text_of(work, table, "set"));
 }
 
-/* The systems of a list that the table names, of which the fastest counts; NULL: it names one system. */
+/* The systems of a list that the table names, of which the fastest counts; NULL: it names one
+ * system. */
 static const json_t *list_of(const struct forest_repro *work, const char *name) {
     return json_object_get(json_object_get(work->plan->published, "lists"), name);
 }
@@ -271,7 +273,8 @@ static const struct metric *metric_of(const struct forest_repro *work, const jso
 
 /* ---- tables ---- */
 
-/* The run of a system, or the fastest one of a list, whose label is then appended to the row's name. */
+/* The run of a system, or the fastest one of a list, whose label is then appended to the row's
+ * name. */
 static const struct forest_run *pick_run(const struct forest_repro *work, const json_t *table,
                                          const char *workload, const char *name,
                                          const char **label) {

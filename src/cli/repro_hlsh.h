@@ -5,9 +5,9 @@
 
 #include "cli/repro.h"
 
-/* Tables 1 to 8 and Figure 9; what is published is in data/published/hlsh_predict.json. With a folder in
- * plan->models, predictors are trained in full and kept there; without, the Transformer has a fifth
- * of its batches. */
+/* Tables 1 to 8 and Figure 9; what is published is in data/published/hlsh_predict.json. With a
+ * folder in plan->models, predictors are trained in full and kept there; without, the Transformer
+ * has a fifth of its batches. */
 int ff__repro_hlsh_predict(const struct ff__repro_plan *plan, json_t *tables);
 
 /* Tables 10 and 11, Figures 10 and 12: the simulator. */

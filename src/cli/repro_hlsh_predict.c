@@ -1,5 +1,5 @@
-/* Long, Gong, Zhou and Zhang, arXiv 2203.12672, Tables 1 to 8 and Figure 9: predictors of pages, each
- * trained on one modelled program and tested on accesses that it was not trained on. */
+/* Long, Gong, Zhou and Zhang, arXiv 2203.12672, Tables 1 to 8 and Figure 9: predictors of pages,
+ * each trained on one modelled program and tested on accesses that it was not trained on. */
 #include "cli/repro_hlsh.h"
 
 #include "cli/cli.h"
@@ -18,8 +18,8 @@
 
 #define GPU     "gtx1080ti" /* the paper's Table 9 */
 #define STREAMS (28 * 64)   /* its warps, at most */
-/* Without a folder for models, the Transformer, which takes ten times as long as any other, is trained with
- * so many times fewer batches, and scored with fewer samples. */
+/* Without a folder for models, the Transformer, which takes ten times as long as any other, is
+ * trained with so many times fewer batches, and scored with fewer samples. */
 #define SHORTER     5u
 #define SHORT_TESTS 5000u
 #define MB          1e6
@@ -90,8 +90,8 @@ static int plan_all(struct hlsh_predict_repro *work, const json_t *published) {
 
 /* ---- training ---- */
 
-/* Memory for inference: that of the integer code for the revised predictor, and of others the floats of the reference
- * code for a batch. */
+/* Memory for inference: that of the integer code for the revised predictor, and of others the
+ * floats of the reference code for a batch. */
 static int weigh(struct measured_network *candidate, const struct ff__net *net) {
     struct ff__predictor predictor;
     candidate->found.params = (double)(net->param_count * sizeof(float)) / MB;

@@ -1,11 +1,11 @@
 /* Long, Gong, Zhou and Zhang, arXiv 2203.12672, section 7: the simulator's tables and figures.
  *
- * A predictor is pre-trained on five of the programs, at other sizes than those that are then run, and
- * fine-tuned while it runs. IPC is by GPGPU-Sim's cycles, which leave out what a far fault costs beyond
- * its transfer; total IPC has it in (UVMSmart adds 45 us a fault afterwards).
+ * A predictor is pre-trained on five of the programs, at other sizes than those that are then run,
+ * and fine-tuned while it runs. IPC is by GPGPU-Sim's cycles, which leave out what a far fault
+ * costs beyond its transfer; total IPC has it in (UVMSmart adds 45 us a fault afterwards).
  *
- * Everything is run twice: to its end, and cut where the paper's runs end, which simulate a number of instructions that
- * its Table 10 prints. A program that ends before that is run to its end. */
+ * Everything is run twice: to its end, and cut where the paper's runs end, which simulate a number
+ * of instructions that its Table 10 prints. A program that ends before that is run to its end. */
 #include "base/checksum.h"
 #include "base/new_file.h"
 #include "cli/cli.h"

@@ -1,5 +1,5 @@
-/* HUVM / memHarvester (Choi et al., USENIX ATC 2022): jobs beside each other on the devices of one machine. How much faster
- * each is than under another system. */
+/* HUVM / memHarvester (Choi et al., USENIX ATC 2022): jobs beside each other on the devices of one
+ * machine. How much faster each is than under another system. */
 #include "backend/sim/sim.h"
 #include "base/checksum.h"
 #include "cli/cli.h"
@@ -45,7 +45,8 @@ struct huvm_run {
     char reason[sizeof((struct ff_error *)0)->message]; /* why it failed; empty: it did not */
 };
 
-/* A row of a table: how much faster a job is in one run than in another one, or what its run has counted. */
+/* A row of a table: how much faster a job is in one run than in another one, or what its run has
+ * counted. */
 struct huvm_row {
     char *table, *name;
     const char *what;

@@ -63,7 +63,8 @@ static int identify(char identity[24]) {
     return status;
 }
 
-/* In the folder for caches of the XDG base directory specification, which is made if it is missing. NULL: there is none. */
+/* In the folder for caches of the XDG base directory specification, which is made if it is missing.
+ * NULL: there is none. */
 static char *cache_of(const char *paper) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     bool has_cache = cache && cache[0] == '/';

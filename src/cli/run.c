@@ -1,4 +1,5 @@
-/* farfault run and record: a program under the preload, with everything checked before it starts. */
+/* farfault run and record: a program under the preload, with everything checked before it starts.
+ */
 #include "cli/amount.h"
 #include "cli/child.h"
 #include "cli/cli.h"
@@ -135,9 +136,10 @@ static int write_outputs(const struct plan *plan, int status) {
     return status ? status : written;
 }
 
-/* A recording of touches is made under demand: what another system brings unasked is not seen to be touched. Threads
- * serve their faults themselves, unless they are told not to: then none of them gets ahead because a handler serves it
- * first, and the order in which they touch pages is that of a run without faults. */
+/* A recording of touches is made under demand: what another system brings unasked is not seen to be
+ * touched. Threads serve their faults themselves, unless they are told not to: then none of them
+ * gets ahead because a handler serves it first, and the order in which they touch pages is that of
+ * a run without faults. */
 static int read_touches(struct plan *plan) {
     const char *system = plan->options->text[FF__OPTION_SYSTEM];
     if (!plan->config.touches || !plan->record) /* without a recording the context complains */
@@ -296,7 +298,8 @@ static void complain_idle(struct plan *plan) {
     ff__complain(0, "nothing was managed: %s %s", plan->program.name, excuse);
 }
 
-/* One line and status 1, whatever the program says of itself, if an invariant broke in one of its processes. */
+/* One line and status 1, whatever the program says of itself, if an invariant broke in one of its
+ * processes. */
 static int judge_invariants(const struct plan *plan, int status) {
     for (uint32_t i = 0; i < ff__book_count(&plan->book); i++) {
         const struct ff__account *account = &plan->book.pages->accounts[i];
@@ -350,7 +353,8 @@ static int run_program(struct plan *plan) {
     return status ? complain_start(plan->program.name, status) : judge_end(plan, &end);
 }
 
-/* Which file has the trace's name: none before there is one, another one after (base/new_file.h). */
+/* Which file has the trace's name: none before there is one, another one after (base/new_file.h).
+ */
 static ino_t trace_at(const char *path) {
     struct stat about;
     return path && stat(path, &about) == 0 ? about.st_ino : 0;

@@ -63,7 +63,8 @@ int ff__subject_open(const struct ff__subject *subject, struct ff__workload **ou
                           : ff__workload_open(subject->name, subject->seed, out, error);
 }
 
-/* The subject, and behind it the programs on further devices; those of idle devices are left out. */
+/* The subject, and behind it the programs on further devices; those of idle devices are left out.
+ */
 static int open_jobs(const struct ff__simulation *simulation, struct ff__workload *workload,
                      struct ff__sim_job *jobs, uint32_t *count, struct ff_error *error) {
     const struct ff__words *beside = simulation->beside;

@@ -25,8 +25,8 @@ struct ff__simulation {
     uint64_t memory;                   /* bytes of each device; 0: enough for everything */
     uint32_t devices;                  /* of the subject */
     const struct ff__machine *machine; /* what links the devices; NULL: all alike */
-    /* Programs, each on a device of its own, which begin anew until the subject ends; all devices lend each other what
-     * they do not need then */
+    /* Programs, each on a device of its own, which begin anew until the subject ends; all devices
+     * lend each other what they do not need then */
     const struct ff__words *beside;
     bool check, untimed, settles, explains;
     uint64_t instructions; /* of warps: the run ends after so many; 0: at its end */

@@ -8,8 +8,8 @@
 #include <farfault/farfault.h>
 
 /* Splits the list: a piece with '=' but no ':' before it is one more parameter of the name before
- * it. -EINVAL, with a line: an empty piece, a parameter without a name, the same thing twice. *out is
- * freed with ff__words_free() after success. */
+ * it. -EINVAL, with a line: an empty piece, a parameter without a name, the same thing twice. *out
+ * is freed with ff__words_free() after success. */
 int ff__specs_split(const char *list, struct ff__words *out, struct ff_error *error);
 
 /* The same, but a thing may be there twice. */

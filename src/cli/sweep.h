@@ -43,8 +43,8 @@ struct ff__sweep {
     struct ff__simulated *cells;
 };
 
-/* Reads and checks everything; names are workloads, or traces. Returns 0 or an exit status. Whatever
- * it returns, the sweep is to be freed. */
+/* Reads and checks everything; names are workloads, or traces. Returns 0 or an exit status.
+ * Whatever it returns, the sweep is to be freed. */
 int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sweep *out);
 void ff__sweep_free(struct ff__sweep *sweep);
 
@@ -83,8 +83,8 @@ struct ff__sweep_place {
 };
 struct ff__sweep_place ff__sweep_place(const struct ff__sweep *sweep, unsigned cell);
 
-/* Geometric means over the workloads, of times: of the baseline, and of in-memory, and of the system.
- * NaN where nothing can be compared. */
+/* Geometric means over the workloads, of times: of the baseline, and of in-memory, and of the
+ * system. NaN where nothing can be compared. */
 struct ff__sweep_mean {
     double faster, slowdown;
     unsigned count; /* workloads that have a slowdown */

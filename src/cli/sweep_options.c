@@ -214,7 +214,8 @@ static bool has_only_faults(const struct ff_trace_info *info) {
     return !info->accesses && !info->touches;
 }
 
-/* What was resident did not fault: how another system would have fared with it, the trace cannot tell. */
+/* What was resident did not fault: how another system would have fared with it, the trace cannot
+ * tell. */
 static int refuse_ranking(const struct ff__sweep *sweep, const char *path) {
     if (!sweep->anyway && sweep->curve)
         return ff__complain(FF__EXIT_USAGE,

@@ -1,5 +1,5 @@
-/* Training data, shared by train, predict and repro: which programs, on which device, and how their accesses are
- * split and sampled. */
+/* Training data, shared by train, predict and repro: which programs, on which device, and how their
+ * accesses are split and sampled. */
 #ifndef FF_CLI_TRAINING_DATA_H
 #define FF_CLI_TRAINING_DATA_H
 
@@ -29,12 +29,13 @@ int ff__training_data_read(const struct ff__options *options, const char *list,
                            struct ff__training_data *data);
 void ff__training_data_free(struct ff__training_data *data);
 
-/* Runs the `count` workloads from `first` on, fully resident, and records their accesses as one corpus. Returns
- * likewise. */
+/* Runs the `count` workloads from `first` on, fully resident, and records their accesses as one
+ * corpus. Returns likewise. */
 int ff__training_data_record(const struct ff__training_data *data, unsigned first, unsigned count,
                              struct ff__corpus *corpus);
 
-/* Before anything is trained: products are done with a BLAS, or one line says that there is none. */
+/* Before anything is trained: products are done with a BLAS, or one line says that there is none.
+ */
 void ff__training_begin(void);
 
 #endif

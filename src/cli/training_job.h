@@ -19,9 +19,10 @@ struct ff__training_job {
     void *self;
 };
 
-/* Makes samples of the corpus, continues from the file of an earlier run if there is one, and trains to the end or
- * until *stop. The file is written every 200 batches and at the end. 0; -EINTR: stopped; or another negative errno.
- * The caller frees model and dataset in any case; both are zeroed before the call. */
+/* Makes samples of the corpus, continues from the file of an earlier run if there is one, and
+ * trains to the end or until *stop. The file is written every 200 batches and at the end. 0;
+ * -EINTR: stopped; or another negative errno. The caller frees model and dataset in any case; both
+ * are zeroed before the call. */
 int ff__training_job_run(const struct ff__training_job *job, const struct ff__corpus *corpus,
                          struct ff__model *model, struct ff__dataset *dataset,
                          struct ff_error *error);

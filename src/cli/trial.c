@@ -144,8 +144,9 @@ static void set_default(struct ff__environment *environment, const char *name, c
         ff__environment_set(environment, name, "%s", value);
 }
 
-/* As farfault record --touches does, with memory that a page takes less of than 2 MiB: programs with more streams than
- * the memory has chunks of those would evict each other's pages with every touch. */
+/* As farfault record --touches does, with memory that a page takes less of than 2 MiB: programs
+ * with more streams than the memory has chunks of those would evict each other's pages with every
+ * touch. */
 static void record_touches(const struct ff__trial_plan *plan, struct ff__environment *out) {
     ff__environment_set(out, "FARFAULT_RECORD", "%s", plan->touches);
     ff__environment_set(out, "FARFAULT_TOUCHES", "on");

@@ -15,7 +15,8 @@ struct ff__trial_plan {
     const char *system; /* NULL: plain OpenCL, only measured */
     uint64_t memory;
     uint64_t limit_ns; /* 0: none */
-    /* NULL, or the trace to write of what the run touches; it is then a slow one, with the system demand */
+    /* NULL, or the trace to write of what the run touches; it is then a slow one, with the system
+     * demand */
     const char *touches;
     /* Where the standard output of another run is kept: it must be the same; -1: it need not */
     int expected_output;

@@ -231,7 +231,8 @@ static void settle(struct ff__broker *broker) {
     tell_lent(broker);
 }
 
-/* Disconnects programs that have kept for too long what others need. Whether something is still being reclaimed. */
+/* Disconnects programs that have kept for too long what others need. Whether something is still
+ * being reclaimed. */
 static bool enforce(struct ff__broker *broker) {
     uint64_t now = ff__clock_ns();
     bool waits = false;
@@ -476,7 +477,8 @@ static void listen_on(struct ff__broker *broker, bool on) {
     epoll_ctl(broker->epoll, EPOLL_CTL_MOD, broker->listener, &event);
 }
 
-/* Who cannot be taken in, because there are no descriptors or no memory, would wake each wait at once. */
+/* Who cannot be taken in, because there are no descriptors or no memory, would wake each wait at
+ * once. */
 static void accept_all(struct ff__broker *broker) {
     int fd;
     while ((fd = accept4(broker->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
@@ -512,7 +514,8 @@ int ff__broker_run(struct ff__broker *broker) {
 
 /* ---- opening and closing ---- */
 
-/* A socket that a broker has left behind when it was killed is no hindrance; one that somebody listens at is. */
+/* A socket that a broker has left behind when it was killed is no hindrance; one that somebody
+ * listens at is. */
 static int clear_path(const char *path, struct ff_error *error) {
     struct stat about;
     if (lstat(path, &about))

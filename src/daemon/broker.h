@@ -1,9 +1,11 @@
 /* The broker: devices that programs share. One thread, one epoll, tables of fixed size.
  *
- * A device has at most one program at a time. What that program does not need is lent to others (daemon/divide.h), by
- * grants of slots (daemon/grant.h). What a program needs of its own device again is reclaimed from the others: at once as
- * far as they hold nothing there that only they have; the rest as they write it back, and after a time limit in any case. A
- * program that breaks the protocol, does not read what it is sent, or keeps what it is to give back, is disconnected. */
+ * A device has at most one program at a time. What that program does not need is lent to others
+ * (daemon/divide.h), by grants of slots (daemon/grant.h). What a program needs of its own device
+ * again is reclaimed from the others: at once as far as they hold nothing there that only they
+ * have; the rest as they write it back, and after a time limit in any case. A program that breaks
+ * the protocol, does not read what it is sent, or keeps what it is to give back, is disconnected.
+ */
 #ifndef FF_DAEMON_BROKER_H
 #define FF_DAEMON_BROKER_H
 
@@ -49,12 +51,12 @@ struct ff__broker {
     bool stop; /* atomic: set by handlers of signals */
 };
 
-/* Listens at the path, which must not exist or be a socket that nobody listens at. The devices are set before. Negative
- * errno, with a line. */
+/* Listens at the path, which must not exist or be a socket that nobody listens at. The devices are
+ * set before. Negative errno, with a line. */
 int ff__broker_open(struct ff__broker *broker, const char *path, struct ff_error *error);
 
-/* Serves what has come, waiting for it at most `timeout_ms`. Returns how soon it is to be called again, in ms; negative
- * errno: it could not wait. */
+/* Serves what has come, waiting for it at most `timeout_ms`. Returns how soon it is to be called
+ * again, in ms; negative errno: it could not wait. */
 int ff__broker_step(struct ff__broker *broker, int timeout_ms);
 
 /* Serves until it is to stop. Negative errno: it could not wait. */

@@ -15,8 +15,9 @@ struct ff__division {
     uint32_t share[FF__PROGRAMS][FF__SHARE_DEVICES]; /* the answer */
 };
 
-/* Programs that want the same get the same, those that are idle after the others, and nobody more than it wants, nor any of
- * its own device's; what is lent already stays where it is as far as it can. */
+/* Programs that want the same get the same, those that are idle after the others, and nobody more
+ * than it wants, nor any of its own device's; what is lent already stays where it is as far as it
+ * can. */
 void ff__divide(struct ff__division *division);
 
 #endif

@@ -23,7 +23,8 @@ void ff__grant_close(struct ff__grant *grant);
 /* Gives so many slots more; returns how many there were. */
 uint32_t ff__grant_give(struct ff__grant *grant, uint32_t count);
 
-/* Takes up to so many slots that the program does not need: first those that are free. Returns how many. */
+/* Takes up to so many slots that the program does not need: first those that are free. Returns how
+ * many. */
 uint32_t ff__grant_take(struct ff__grant *grant, uint32_t count);
 
 #endif

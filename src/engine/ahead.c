@@ -1,9 +1,10 @@
-/* What is done ahead of need, and in which order: the same for programs that run and for modelled ones.
+/* What is done ahead of need, and in which order: the same for programs that run and for modelled
+ * ones.
  *
- * What else a driver does has no order that both could share. Faults, those that came late and those that
- * were throttled are served by whichever thread comes upon them, beside others, when programs run
- * (fault_workers.c, migration.c). In the simulator each is an event at its own time: that of the batch, of the
- * end of a transfer, and that until which it is throttled. */
+ * What else a driver does has no order that both could share. Faults, those that came late and
+ * those that were throttled are served by whichever thread comes upon them, beside others, when
+ * programs run (fault_workers.c, migration.c). In the simulator each is an event at its own time:
+ * that of the batch, of the end of a transfer, and that until which it is throttled. */
 #include "engine/internal.h"
 
 /* `owed`: only where more is allocated than the capacity, which others wait for. */

@@ -32,7 +32,8 @@ struct ff__allocator {
 
     /* Pages of memory that so many pages of a block take; 0 of none. */
     uint64_t (*size)(const struct ff__engine *engine, uint32_t block, uint32_t pages);
-    /* Takes so much memory on place->tier for the block, and sets the frame. False: there is none. */
+    /* Takes so much memory on place->tier for the block, and sets the frame. False: there is none.
+     */
     bool (*lend)(struct ff__engine *engine, uint32_t block, uint64_t size, struct ff__place *place);
     void (*give_back)(struct ff__engine *engine, uint64_t size, const struct ff__place *place);
 };
@@ -45,8 +46,9 @@ void *ff__allocator_state(const struct ff__engine *engine);
 /* The block now holds memory on the tier, from this frame on, unless it holds some already. */
 void ff__memory_hold(struct ff__engine *engine, uint32_t block, uint32_t tier, uint32_t frame);
 
-/* Adds the way out of these pages, or of the whole block, to the job. `dead`, which may be NULL: these
- * without a copy. `is_victim`: it goes where the place policy says. False: the job is full. */
+/* Adds the way out of these pages, or of the whole block, to the job. `dead`, which may be NULL:
+ * these without a copy. `is_victim`: it goes where the place policy says. False: the job is full.
+ */
 bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
                       const struct ff_mask *pages, const struct ff_mask *dead, bool is_victim,
                       struct ff__job *job);
@@ -61,8 +63,8 @@ typedef bool (*ff__send_fn)(struct ff__engine *engine, uint32_t tier,
 uint64_t ff__memory_evict_named(struct ff__engine *engine, const struct ff_evict_request *request,
                                 ff__send_fn send, struct ff__job *job);
 
-/* Whether the block, which need not exist, can leave the tier now; `held_too`: even if it is to stay
- * as long as anything else can leave. */
+/* Whether the block, which need not exist, can leave the tier now; `held_too`: even if it is to
+ * stay as long as anything else can leave. */
 bool ff__memory_is_victim(const struct ff__engine *engine, uint32_t tier, uint32_t block,
                           bool held_too);
 

@@ -1,4 +1,5 @@
-/* Carrying out jobs: their moves are submitted to the backend, with the lock given up, and once more if they fail. */
+/* Carrying out jobs: their moves are submitted to the backend, with the lock given up, and once
+ * more if they fail. */
 #include "engine/pipeline_internal.h"
 
 #include "base/clock.h"
@@ -34,8 +35,8 @@ static void tell_of_copies(struct ff__pipeline *pipeline, const struct ff__job *
 
 /* ---- trying again ---- */
 
-/* A fault must be answered, and what is freed must go; advice need not be followed, and another victim may leave
- * instead. */
+/* A fault must be answered, and what is freed must go; advice need not be followed, and another
+ * victim may leave instead. */
 static bool must_succeed(const struct ff__job *job, const struct ff__move *move) {
     return move == &job->in ? !ff_mask_empty(&job->faulted) : move->freed;
 }
@@ -125,8 +126,8 @@ static void carry_for_another(void *argument) {
     carry_all(it->pipeline, it->flight->job, &it->flight->submission);
 }
 
-/* A thread of the program that serves itself does so with descriptors that the program can close; then
- * it leaves that to the migration thread, which has its own. */
+/* A thread of the program that serves itself does so with descriptors that the program can close;
+ * then it leaves that to the migration thread, which has its own. */
 static void carry(struct ff__pipeline *pipeline, struct ff__flight *flight) {
     struct errand errand = {pipeline, flight};
     if (__atomic_load_n(&pipeline->lost_descriptors, __ATOMIC_RELAXED) &&

@@ -4,8 +4,8 @@
  *
  * Work comes as jobs. A `begin` call decides what is to be done, marks the blocks concerned busy
  * and fills in a job; the caller has the backend carry it out (every `out`, and `in` after them),
- * without any lock; `finish` makes it true. The outcome of its moves says until then that nothing is left; the caller that
- * carries the job out says what is. */
+ * without any lock; `finish` makes it true. The outcome of its moves says until then that nothing
+ * is left; the caller that carries the job out says what is. */
 #ifndef FF_ENGINE_ENGINE_H
 #define FF_ENGINE_ENGINE_H
 
@@ -59,8 +59,8 @@ struct ff__engine_config {
     uint32_t devices;
     uint64_t memory;                 /* bytes a device, at most: */
     uint64_t capacity[FF_TIERS_MAX]; /* bytes that it has, 0: all */
-    uint32_t
-        guests_only; /* bit t: tier t is a neighbour's, with no memory yet: nothing but guests lies there */
+    /* bit t: tier t is a neighbour's, with no memory yet: nothing but guests lies there */
+    uint32_t guests_only;
     const struct ff__allocator *allocator; /* NULL: the engine's own, by chunk and by leaf */
     void *allocator_state;
     uint32_t granule;      /* of the memory of blocks, unless advice says otherwise; 0: its unit */
@@ -86,18 +86,19 @@ static inline uint32_t ff__engine_reserve(uint64_t memory, uint32_t share, uint3
     return chunks < most ? (uint32_t)chunks : most;
 }
 
-/* What samples for the engine, where the backend shows FF_SEES_SAMPLES: the simulator's tracker, or fault_samples.h. */
+/* What samples for the engine, where the backend shows FF_SEES_SAMPLES: the simulator's tracker, or
+ * fault_samples.h. */
 struct ff__sampler {
     void *self;
-    /* Samples of a range's use on a tier are wanted under the running kernel `launch`, or not any more. False: it
-     * cannot give them. */
+    /* Samples of a range's use on a tier are wanted under the running kernel `launch`, or not any
+     * more. False: it cannot give them. */
     bool (*sample)(void *self, uint32_t tier, uint32_t range, uint32_t launch, bool wanted);
     void (*forget)(void *self, uint32_t range);  /* the range is freed */
     struct ff_last_uses last_uses[FF_TIERS_MAX]; /* for the view */
 };
 
-/* What of the configuration follows from what a backend is, which is borrowed; the rest is left alone. Its
- * devices are alike, and lend all that is free if pages can go from one to another. */
+/* What of the configuration follows from what a backend is, which is borrowed; the rest is left
+ * alone. Its devices are alike, and lend all that is free if pages can go from one to another. */
 void ff__engine_configure(struct ff__engine_config *config, const struct ff__description *backend);
 
 /* -EINVAL: also where a link or a fault costs nothing. -ENOTSUP: a policy must see more than the
@@ -138,11 +139,13 @@ bool ff__engine_has_large_host_pages(const struct ff__engine *engine);
 int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                      struct ff__job *job);
 
-/* Before new faults are served: the policy has not been asked about them, and none has been counted. */
+/* Before new faults are served: the policy has not been asked about them, and none has been
+ * counted. */
 void ff__job_reset(struct ff__job *job);
 
-/* The same group once more, which had NO_ROOM or whose pages have not all come, with the job of that time: the
- * policy is not asked again about faults that it has answered, and they are not counted again. */
+/* The same group once more, which had NO_ROOM or whose pages have not all come, with the job of
+ * that time: the policy is not asked again about faults that it has answered, and they are not
+ * counted again. */
 int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                            struct ff__job *job);
 
@@ -150,7 +153,8 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
 bool ff__engine_sees_batches(const struct ff__engine *engine);
 
 /* Shows the faults of a batch, sorted by block, to a policy that sees batches, before they are
- * served. Of a group, tier FF_NONE: the home of its range. What the policy advises is to be queued. */
+ * served. Of a group, tier FF_NONE: the home of its range. What the policy advises is to be queued.
+ */
 void ff__engine_batch(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *groups,
                       uint32_t count, struct ff_advice_list *advice);
 
@@ -164,8 +168,8 @@ void ff__engine_drop(struct ff__engine *engine, enum ff_drop why);
 /* A piece of advice of FF_SAMPLE, which needs no job. */
 void ff__engine_sample(struct ff__engine *engine, const struct ff_advice *advice);
 
-/* Takes these of the block's pages (NULL: all, and its memory) off the device; `dead`: these without a
- * copy (may be NULL). RUN, NONE, or LATER (busy). */
+/* Takes these of the block's pages (NULL: all, and its memory) off the device; `dead`: these
+ * without a copy (may be NULL). RUN, NONE, or LATER (busy). */
 int ff__engine_evict(struct ff__engine *engine, uint64_t now_ns, uint32_t block, uint32_t tier,
                      const struct ff_mask *pages, const struct ff_mask *dead, struct ff__job *job);
 
@@ -179,8 +183,9 @@ enum ff__ahead {
     FF__AHEAD_EVICT,   /* the same; it makes room */
 };
 
-/* What is to be done next ahead of need on a tier, FF_NONE: on all devices. First it evicts what is above
- * the capacity, then it follows the queue's first struct ff_advice, then it evicts for the reserve. */
+/* What is to be done next ahead of need on a tier, FF_NONE: on all devices. First it evicts what is
+ * above the capacity, then it follows the queue's first struct ff_advice, then it evicts for the
+ * reserve. */
 enum ff__ahead ff__engine_ahead(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                                 struct ff__queue *advice, struct ff__job *job);
 
@@ -193,8 +198,8 @@ void ff__engine_arrive(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
  * If something has not left, nothing must have come. Then serve the late faults. */
 void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job);
 
-/* Keeps a block whose faults have been served on its device until the threads that wait for them have been
- * told, where that is not the same moment. If nothing else can leave, it does. */
+/* Keeps a block whose faults have been served on its device until the threads that wait for them
+ * have been told, where that is not the same moment. If nothing else can leave, it does. */
 void ff__engine_pin(struct ff__engine *engine, uint32_t block, bool pinned);
 
 /* Takes the next block's faults that came while it was busy and are to be served now. False:
@@ -204,12 +209,13 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
 /* Whether nothing of the block moves. */
 bool ff__engine_is_at_rest(const struct ff__engine *engine, uint32_t block);
 
-/* Changes how much of a device's memory may be allocated, in whole units of its allocator, while it is
- * in use. What is allocated above it is pre-evicted. -EINVAL: more than it was made with, or, but for a
- * neighbour's memory, not even one unit. */
+/* Changes how much of a device's memory may be allocated, in whole units of its allocator, while it
+ * is in use. What is allocated above it is pre-evicted. -EINVAL: more than it was made with, or,
+ * but for a neighbour's memory, not even one unit. */
 int ff__engine_set_memory(struct ff__engine *engine, uint32_t tier, uint64_t bytes);
 
-/* Looks again, sometime later, whether what uses spare memory, or memory above the capacity, can leave. */
+/* Looks again, sometime later, whether what uses spare memory, or memory above the capacity, can
+ * leave. */
 void ff__engine_press(struct ff__engine *engine);
 
 /* Drops the block's late faults, and the block from the queue of those. */
@@ -220,8 +226,8 @@ void ff__engine_forget_late(struct ff__engine *engine, uint32_t block);
 int ff__engine_range_add(struct ff__engine *engine, uint64_t page_count, uint32_t lead,
                          uint32_t home_tier, uint32_t *range);
 
-/* Kernels will use the range on this device: its faults bring pages there. True: its home was another one, and
- * what lies on that is to be evicted, so that it faults to the new home. */
+/* Kernels will use the range on this device: its faults bring pages there. True: its home was
+ * another one, and what lies on that is to be evicted, so that it faults to the new home. */
 bool ff__engine_set_home(struct ff__engine *engine, uint32_t range, uint32_t tier);
 
 /* Keeps the block, which must be idle, from every further job until its range is removed. */
@@ -258,11 +264,13 @@ void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct 
 /* Forgets all about pages that are on no device: they are freed, and may be allocated again. */
 void ff__engine_free_pages(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages);
 
-/* Policies forget what blocks have on the tier, although it stays. Returns how many pages that are. */
+/* Policies forget what blocks have on the tier, although it stays. Returns how many pages that are.
+ */
 uint64_t ff__engine_forget(struct ff__engine *engine, uint64_t now_ns, uint32_t tier);
 
-/* Notes which pages hold nothing that the application will ask for again, unless it says otherwise or
- * faults on them. They stay where they are; what leaves need not be copied, and is not prefetched. */
+/* Notes which pages hold nothing that the application will ask for again, unless it says otherwise
+ * or faults on them. They stay where they are; what leaves need not be copied, and is not
+ * prefetched. */
 void ff__engine_set_inactive(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
                              bool inactive);
 
@@ -284,13 +292,13 @@ struct ff__launch {
     uint64_t demanded; /* pages of these, for the hit rate; 0 where accesses are counted */
 };
 
-/* 0 or -ENOMEM (its identity could not be remembered). The end of one whose identity is not known, or not
- * any more, is not told. What the policies advise is to be queued. */
+/* 0 or -ENOMEM (its identity could not be remembered). The end of one whose identity is not known,
+ * or not any more, is not told. What the policies advise is to be queued. */
 int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct ff__launch *launch,
                       struct ff_advice_list *advice);
 
-/* Shows accesses of the tier to the policies that watch, oldest first; at most FF__ACCESSES_MAX at a
- * time. Their advice is to be carried out now. */
+/* Shows accesses of the tier to the policies that watch, oldest first; at most FF__ACCESSES_MAX at
+ * a time. Their advice is to be carried out now. */
 #define FF__ACCESSES_MAX 256u
 void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice);
@@ -298,15 +306,16 @@ void ff__engine_access(struct ff__engine *engine, uint64_t now_ns, uint32_t tier
 /* Sets what samples from now on. */
 void ff__engine_set_sampler(struct ff__engine *engine, const struct ff__sampler *sampler);
 
-/* Shows a round of samples to the policies that have hooks for it. What they advise is to be queued. */
+/* Shows a round of samples to the policies that have hooks for it. What they advise is to be
+ * queued. */
 void ff__engine_samples(struct ff__engine *engine, uint64_t now_ns,
                         const struct ff_sample_round *round, struct ff_advice_list *advice);
 
 /* The caller's number of the code of an execution ID. */
 uint32_t ff__engine_kernel_of(const struct ff__engine *engine, uint32_t launch);
 
-/* Finding number `index` of all policies': first those of prefetching, then of eviction (on the first device), placing and
- * discarding. False: there are no more. */
+/* Finding number `index` of all policies': first those of prefetching, then of eviction (on the
+ * first device), placing and discarding. False: there are no more. */
 bool ff__engine_finding(const struct ff__engine *engine, uint32_t index,
                         struct ff_finding *finding);
 
@@ -322,14 +331,15 @@ struct ff__learning_step {
 /* Whether a policy learns from events. */
 bool ff__engine_learns(const struct ff__engine *engine);
 
-/* Whether the next event finds room in the queue. A full queue drops events, and counts them: learning may miss
- * something, faults do not wait. But all that follows a missed launch would be learned as another kernel's: who
- * tells of a launch first has events learned until there is room. */
+/* Whether the next event finds room in the queue. A full queue drops events, and counts them:
+ * learning may miss something, faults do not wait. But all that follows a missed launch would be
+ * learned as another kernel's: who tells of a launch first has events learned until there is room.
+ */
 bool ff__engine_can_tell(const struct ff__engine *engine);
 
-/* The correlator's three steps: take the next events; learn from them, which is the only call of an engine that may
- * run beside others; and show the other hooks what was learned, before the next events are taken. False: there
- * are none. */
+/* The correlator's three steps: take the next events; learn from them, which is the only call of an
+ * engine that may run beside others; and show the other hooks what was learned, before the next
+ * events are taken. False: there are none. */
 bool ff__engine_take_events(struct ff__engine *engine, struct ff__learning_step *step);
 void ff__engine_learn(const struct ff__engine *engine, const struct ff__learning_step *step);
 void ff__engine_publish(struct ff__engine *engine, struct ff__learning_step *step);

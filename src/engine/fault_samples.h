@@ -1,16 +1,19 @@
-/* Samples of use from far faults alone, for live backends without access counters: which pages of a range came when, under
- * which launch.
+/* Samples of use from far faults alone, for live backends without access counters: which pages of a
+ * range came when, under which launch.
  *
- * Where a page that is not on the device is used, it faults. So the order of the faults is the order of use, at no cost, of
- * what was absent. What is there already is not seen to be used, but no policy has anything to bring there either. Pages that
- * come with a fault count as used at the same time: more cannot be seen without faults of their own, nor can less than what
- * came. Witness leaves, write protection and PAGEMAP_SCAN would show more and were measured:
- * docs/forest.md, "Live".
+ * Where a page that is not on the device is used, it faults. So the order of the faults is the
+ * order of use, at no cost, of what was absent. What is there already is not seen to be used, but
+ * no policy has anything to bring there either. Pages that come with a fault count as used at the
+ * same time: more cannot be seen without faults of their own, nor can less than what came. Witness
+ * leaves, write protection and PAGEMAP_SCAN would show more and were measured: docs/forest.md,
+ * "Live".
  *
- * Armed samples are a row of a table of each device, as in Forest's tracker (backend/sim/device/tracker.h): the range's arrivals by
- * faults since then, in order. A round is shown whenever as many leaves have come as a share of the range has, so that intensity
- * means something; a launch that brings less is not learned from. Beside the rows, the last uses of all ranges and pages are
- * kept for the view: a range is used when pages of it come, and as long as a launch runs that has it as an operand.
+ * Armed samples are a row of a table of each device, as in Forest's tracker
+ * (backend/sim/device/tracker.h): the range's arrivals by faults since then, in order. A round is
+ * shown whenever as many leaves have come as a share of the range has, so that intensity means
+ * something; a launch that brings less is not learned from. Beside the rows, the last uses of all
+ * ranges and pages are kept for the view: a range is used when pages of it come, and as long as a
+ * launch runs that has it as an operand.
  *
  * The caller holds the lock of the engine. */
 #ifndef FF_ENGINE_FAULT_SAMPLES_H
@@ -18,12 +21,13 @@
 
 #include "engine/engine.h"
 
-#define FF__SAMPLE_ROWS   10u  /* ranges that are sampled at a time; as in Forest's table */
-#define FF__SAMPLE_ROUNDS 10u  /* after which a row is ceased; likewise */
-#define FF__SAMPLE_SHARE  40u  /* percent of a range's leaves that come between rounds, but */
-#define FF__SAMPLE_LEAST  16u  /* so many at least, */
-#define FF__SAMPLE_MOST   256u /* and no more: a round of a large range is a small share; all ours */
-#define FF__SAMPLES_MAX   (FF__SAMPLE_MOST * FF__SAMPLE_ROUNDS + FF_CHUNK_LEAVES) /* of a row */
+#define FF__SAMPLE_ROWS   10u /* ranges that are sampled at a time; as in Forest's table */
+#define FF__SAMPLE_ROUNDS 10u /* after which a row is ceased; likewise */
+#define FF__SAMPLE_SHARE  40u /* percent of a range's leaves that come between rounds, but */
+#define FF__SAMPLE_LEAST  16u /* so many at least, */
+/* and no more: a round of a large range is a small share; all ours */
+#define FF__SAMPLE_MOST 256u
+#define FF__SAMPLES_MAX (FF__SAMPLE_MOST * FF__SAMPLE_ROUNDS + FF_CHUNK_LEAVES) /* of a row */
 
 struct ff__sample_row {
     bool armed;
@@ -62,7 +66,8 @@ void ff__fault_samples_use(struct ff__fault_samples *samples, uint64_t now_ns);
 /* A launch is about to end. */
 void ff__fault_samples_end(struct ff__fault_samples *samples, uint32_t tier, uint64_t now_ns);
 
-/* A job has been finished. Shows a round if one is due; what the policies advise is to be queued. */
+/* A job has been finished. Shows a round if one is due; what the policies advise is to be queued.
+ */
 void ff__fault_samples_arrived(struct ff__fault_samples *samples, const struct ff__job *job,
                                uint64_t now_ns, struct ff_advice_list *advice);
 

@@ -1,8 +1,10 @@
-/* The threads that handle faults: a leader and its followers. At most one of them, the leader, waits for faults. It
- * gives the leadership up before it serves what it has read, and the next worker without work takes it.
+/* The threads that handle faults: a leader and its followers. At most one of them, the leader,
+ * waits for faults. It gives the leadership up before it serves what it has read, and the next
+ * worker without work takes it.
  *
- * To wake a follower costs more than to serve a group of a few pages. So one is woken only when what it would do
- * takes longer than that: to serve groups that wait, or to lead while this thread serves a large one. */
+ * To wake a follower costs more than to serve a group of a few pages. So one is woken only when
+ * what it would do takes longer than that: to serve groups that wait, or to lead while this thread
+ * serves a large one. */
 #include "engine/pipeline_internal.h"
 
 #include "base/clock.h"
@@ -58,8 +60,8 @@ void ff__fault_workers_promote(struct ff__pipeline *pipeline) {
         pthread_cond_signal(&pipeline->follow);
 }
 
-/* Wakes as many threads as can gain time, for `shared` groups that wait and one that this thread serves. The lock
- * is held. */
+/* Wakes as many threads as can gain time, for `shared` groups that wait and one that this thread
+ * serves. The lock is held. */
 static void call_for_help(struct ff__pipeline *pipeline, uint32_t shared) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     uint64_t helpers = shared * pipeline->group_ns / WAKE_NS;
@@ -84,8 +86,8 @@ static void show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *gro
     ff__pipeline_queue_all(pipeline, &advice);
 }
 
-/* Shares all groups but the first, as many as there is room for; the rest is served here. The lock is held
- * before and after, not while pages move. */
+/* Shares all groups but the first, as many as there is room for; the rest is served here. The lock
+ * is held before and after, not while pages move. */
 static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults, uint32_t count) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff_fault_group groups[BATCH_MAX];
@@ -115,8 +117,8 @@ static void complain(struct ff__pipeline *pipeline, int status) {
     pipeline->cannot_read = true;
 }
 
-/* Waits for faults, and gives the leadership up before it serves them. Whether there were any. `served`: this
- * thread has just served some. */
+/* Waits for faults, and gives the leadership up before it serves them. Whether there were any.
+ * `served`: this thread has just served some. */
 static bool lead(struct ff__pipeline *pipeline, bool served) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff__fault faults[BATCH_MAX];

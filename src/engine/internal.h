@@ -147,15 +147,16 @@ static inline struct ff__late_pages *ff__late_pages(const struct ff__engine *eng
 
 void ff__job_clear(struct ff__job *job);
 
-/* Pre-evicts a block from a tier that is pressed: a fault or prefetch took memory when little was left, or
- * more is allocated than is meant to be. RUN, or NONE. */
+/* Pre-evicts a block from a tier that is pressed: a fault or prefetch took memory when little was
+ * left, or more is allocated than is meant to be. RUN, or NONE. */
 int ff__engine_preevict(struct ff__engine *engine, uint64_t now_ns, uint32_t tier,
                         struct ff__job *job);
 
 /* Pages that a touch from the tier finds in place. */
 struct ff_mask ff__job_reachable(const struct ff__engine *engine, uint32_t block, uint32_t tier);
 
-/* Takes out the pages that are inactive, or that move already, which only single pages of a block do. */
+/* Takes out the pages that are inactive, or that move already, which only single pages of a block
+ * do. */
 void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted);
 
 /* Makes the way in of these pages, for which there is memory, part of the job. */
@@ -173,8 +174,8 @@ static inline bool ff__is_guest(const struct ff__engine *engine, uint32_t block,
     return engine->guests && (engine->guests[block] >> tier & 1);
 }
 
-/* Makes the way of these pages, which only the host has, to memory that the tier lends part of the job. False: there
- * is no such memory. */
+/* Makes the way of these pages, which only the host has, to memory that the tier lends part of the
+ * job. False: there is no such memory. */
 bool ff__peers_lend(struct ff__engine *engine, uint32_t block, uint32_t tier,
                     const struct ff_mask *pages, struct ff__job *job);
 
@@ -203,9 +204,9 @@ bool ff__engine_has_granule(const struct ff__engine *engine, uint32_t granule);
 bool ff__memory_write_back(struct ff__engine *engine, uint32_t block, uint32_t tier,
                            const struct ff_mask *pages, struct ff__job *job);
 
-/* Sees to it that there is memory for pages of a block, by eviction if need be; in the job's granule, if the
- * block holds none yet. Takes pages out of *wanted that find no room, those that `must` come last.
- * False: there is no room at all. */
+/* Sees to it that there is memory for pages of a block, by eviction if need be; in the job's
+ * granule, if the block holds none yet. Takes pages out of *wanted that find no room, those that
+ * `must` come last. False: there is no room at all. */
 bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
                      enum ff_evict_cause cause, const struct ff_mask *must, struct ff_mask *wanted,
                      struct ff__job *job);
@@ -213,8 +214,8 @@ bool ff__memory_take(struct ff__engine *engine, uint32_t block, uint32_t tier,
 /* Adds a pre-eviction to the job if free memory is short. */
 bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__job *job);
 
-/* What was held for a way out, and is not for the way in of the same job, is free again. What is left of the move
- * is still there. */
+/* What was held for a way out, and is not for the way in of the same job, is free again. What is
+ * left of the move is still there. */
 void ff__memory_left(struct ff__engine *engine, const struct ff__move *out);
 
 /* These pages begin or end to leave a device, or to come to one. */

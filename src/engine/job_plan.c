@@ -51,7 +51,8 @@ struct ff_mask ff__job_reachable(const struct ff__engine *engine, uint32_t block
     return there;
 }
 
-/* Pages that are on another device leave it first: for the host, or straight for the device that wants them. */
+/* Pages that are on another device leave it first: for the host, or straight for the device that
+ * wants them. */
 static struct ff_mask fetch_from_peers(struct ff__engine *engine, uint32_t block, uint32_t tier,
                                        const struct ff_mask *pages, struct ff__job *job) {
     struct ff_mask fetched = {{0}};
@@ -88,8 +89,8 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
     ff__memory_mark(engine, block, pages, false, true);
 }
 
-/* Takes out the pages that are inactive, under a policy that lets them go without a copy, and those that move already, which
- * only single pages of a block do. */
+/* Takes out the pages that are inactive, under a policy that lets them go without a copy, and those
+ * that move already, which only single pages of a block do. */
 void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
     const struct ff__page_facts *moving = ff__moving(engine, block);
     if (engine->discard->dead)
@@ -100,8 +101,8 @@ void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct f
     *wanted = ff_mask_minus(wanted, &moving->leaving);
 }
 
-/* Asks the policy about absent pages, once: which others to bring, which to use from where they are, which
- * not to serve yet. */
+/* Asks the policy about absent pages, once: which others to bring, which to use from where they
+ * are, which not to serve yet. */
 static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fault_group *absent,
                                    const struct ff_mask *present, struct ff__job *job) {
     struct ff_fault_advice *answer = &job->answer;
@@ -165,9 +166,9 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
     ff__engine_tell(engine, &event);
 }
 
-/* Takes the faults that are not to be served now out of the group: of a block at work, of pages that
- * are on their way. Those that come wake their threads when they have come; those that leave are
- * served afterwards. */
+/* Takes the faults that are not to be served now out of the group: of a block at work, of pages
+ * that are on their way. Those that come wake their threads when they have come; those that leave
+ * are served afterwards. */
 static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     struct ff__space *space = &engine->space;
     const struct ff__page_facts *moving = ff__moving(engine, absent->block);
@@ -190,8 +191,8 @@ static bool put_off(struct ff__engine *engine, struct ff_fault_group *absent) {
     return !ff_mask_empty(&coming) || !ff_mask_empty(&leaving);
 }
 
-/* The block lies in memory that its own device lent before it became that: it goes to the host first, and the faults are
- * served then. */
+/* The block lies in memory that its own device lent before it became that: it goes to the host
+ * first, and the faults are served then. */
 static int send_guest_away(struct ff__engine *engine, const struct ff_fault_group *absent,
                            struct ff__job *job) {
     remember_late(engine, absent, &absent->faulted);

@@ -50,7 +50,8 @@ static void join_order(struct ff__launch_ids *ids, uint32_t slot) {
 
 /* ---- slots ---- */
 
-/* The ID of the slot's next owner. After 4095 owners it begins anew: nothing is known of so long ago. */
+/* The ID of the slot's next owner. After 4095 owners it begins anew: nothing is known of so long
+ * ago. */
 static uint32_t next_id(uint32_t id) {
     uint32_t next = id + FF_LAUNCH_SLOTS;
     return next < NONE_LEFT ? next : ff_launch_slot(id);

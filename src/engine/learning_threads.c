@@ -35,8 +35,8 @@ static bool advice_waits(struct ff__pipeline *pipeline) {
     return ff__queue_room(&pipeline->prefetches) + FF__ADVICE_A_STEP < FF__PREFETCH_QUEUE;
 }
 
-/* Queues a plan's advice, up to the first piece that finds no room. Others get the lock between two pieces: a policy that
- * always has something to plan would starve them. */
+/* Queues a plan's advice, up to the first piece that finds no room. Others get the lock between two
+ * pieces: a policy that always has something to plan would starve them. */
 static void take_advice(struct ff__pipeline *pipeline, const struct ff_advice_list *advice) {
     for (uint32_t i = 0; i < advice->count; i++)
         if (!ff__pipeline_advise(pipeline, &advice->items[i]))

@@ -1,5 +1,5 @@
-/* Memory of the devices: which block holds what, and how that changes. How it is given out is for an
- * allocator to say (engine/allocator.h). */
+/* Memory of the devices: which block holds what, and how that changes. How it is given out is for
+ * an allocator to say (engine/allocator.h). */
 #include "engine/memory.h"
 
 #include <errno.h>
@@ -205,7 +205,8 @@ bool ff__memory_write_back(struct ff__engine *engine, uint32_t block, uint32_t t
     return true;
 }
 
-/* Pages that did not leave: the block has its memory as before, and is used as anything that comes. */
+/* Pages that did not leave: the block has its memory as before, and is used as anything that comes.
+ */
 static void stay(struct ff__engine *engine, const struct ff__move *out) {
     uint32_t block = out->block, tier = out->from.tier;
     struct ff_mask *resident = &ff__facts(&engine->space, block)->tier[tier].resident;
@@ -250,7 +251,8 @@ uint64_t ff__engine_reserved(const struct ff__engine *engine, uint32_t tier) {
                                   : (uint64_t)engine->reserve * FF_BLOCK_PAGES;
 }
 
-/* How many pages the reserve lacks, or the device has too many, that are not on their way out already. */
+/* How many pages the reserve lacks, or the device has too many, that are not on their way out
+ * already. */
 static uint64_t missing_of(const struct ff__engine *engine, uint32_t tier) {
     struct ff__tier_memory memory = ff__memory_of(engine, tier);
     uint64_t wanted = ff__engine_reserved(engine, tier) + memory.excess,
@@ -272,8 +274,8 @@ void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier) {
 
 /* ---- evicting what a policy names ---- */
 
-/* Whether this victim can leave, or has begun to, of which there may be more. A block does not leave
- * to make room for itself; of single pages it may. */
+/* Whether this victim can leave, or has begun to, of which there may be more. A block does not
+ * leave to make room for itself; of single pages it may. */
 static bool may_go(const struct ff__engine *engine, const struct ff_evict_request *request,
                    uint32_t block, struct ff__job *job) {
     uint32_t tier = request->tier;

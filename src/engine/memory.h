@@ -1,6 +1,6 @@
 /* What the files of device memory share: which block holds what (memory.c), which stay
- * (memory_stay.c), and the two allocators of the engine: by the chunk (memory_chunks.c), and of blocks
- * that are split by the leaf (memory_leaves.c). */
+ * (memory_stay.c), and the two allocators of the engine: by the chunk (memory_chunks.c), and of
+ * blocks that are split by the leaf (memory_leaves.c). */
 #ifndef FF_ENGINE_MEMORY_H
 #define FF_ENGINE_MEMORY_H
 
@@ -16,7 +16,8 @@ void ff__memory_release(struct ff__engine *engine, uint32_t block, uint32_t tier
 /* The way out of the block in the job; NULL: it has none. */
 struct ff__move *ff__memory_find_out(struct ff__job *job, uint32_t block, uint32_t tier);
 
-/* The granule of the block's memory on the tier; if it holds none, the one that the job gives it. */
+/* The granule of the block's memory on the tier; if it holds none, the one that the job gives it.
+ */
 uint32_t ff__memory_granule(const struct ff__engine *engine, uint32_t block, uint32_t tier,
                             const struct ff__job *job);
 
@@ -31,8 +32,8 @@ bool ff__memory_may_leave(const struct ff__engine *engine, uint32_t tier, uint32
 
 /* ---- peers.c ---- */
 
-/* Asks where a victim goes, of which these pages are `going`, and takes the memory for it. False: more of
- * it than went there before finds no room. */
+/* Asks where a victim goes, of which these pages are `going`, and takes the memory for it. False:
+ * more of it than went there before finds no room. */
 bool ff__peers_place(struct ff__engine *engine, struct ff__move *out, const struct ff_mask *going);
 
 /* Pages of a guest are going. */
@@ -52,8 +53,8 @@ uint32_t ff__peers_guest(struct ff__engine *engine, const struct ff_evict_reques
 extern const struct ff__allocator ff__chunk_allocator, ff__leaf_allocator;
 
 /* Whether no block can leave for the request, however many jobs finish: every chunk has a block
- * that could not, or where leaves are wanted, all its blocks could not. A system call that has one half of its buffer
- * pinned and waits for the other would wait for ever. */
+ * that could not, or where leaves are wanted, all its blocks could not. A system call that has one
+ * half of its buffer pinned and waits for the other would wait for ever. */
 bool ff__chunks_none_can_leave(const struct ff__engine *engine,
                                const struct ff_evict_request *request);
 

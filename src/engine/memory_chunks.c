@@ -1,5 +1,5 @@
-/* Memory by chunk: one touched page of a full block takes 2 MiB, and evicting a victim empties its whole
- * chunk, as in the NVIDIA driver; of a split block, that is a part. */
+/* Memory by chunk: one touched page of a full block takes 2 MiB, and evicting a victim empties its
+ * whole chunk, as in the NVIDIA driver; of a split block, that is a part. */
 #include "engine/memory.h"
 
 /* Whether every block in the chunk could leave now. */
@@ -39,8 +39,8 @@ bool ff__chunks_none_can_leave(const struct ff__engine *engine,
     return true;
 }
 
-/* The chunk that is to go: that of the first of the policy's victims that can leave with all blocks in its chunk.
- * FF_NONE: none can. */
+/* The chunk that is to go: that of the first of the policy's victims that can leave with all blocks
+ * in its chunk. FF_NONE: none can. */
 static uint32_t choose_chunk(struct ff__engine *engine, const struct ff_evict_request *request) {
     struct ff_victim items[FF__VICTIMS_MAX];
     struct ff_victim_list victims = {items, 0, FF__VICTIMS_MAX};
@@ -77,7 +77,8 @@ static void leave_chunk(struct ff__engine *engine, uint32_t tier, uint32_t chunk
     ff__memory_leave(engine, block, tier, &pages, NULL, true, job);
 }
 
-/* Sends everything in the chunk away. The driver, too, evicts whole chunks: all blocks that share one. */
+/* Sends everything in the chunk away. The driver, too, evicts whole chunks: all blocks that share
+ * one. */
 static void empty_chunk(struct ff__engine *engine, uint32_t tier, uint32_t chunk,
                         struct ff__job *job) {
     uint32_t owners[FF_CHUNK_LEAVES];

@@ -1,6 +1,7 @@
-/* Memory by leaf, of blocks that are split, on a device of chunks: a block takes only the leaves of 64 KiB that its
- * pages need, of chunks that several blocks share. It takes more as more pages come, and gives back those
- * whose pages have all left. In 64 KiB a leaf holds the pages of its address; in single pages, any 16 of the block. */
+/* Memory by leaf, of blocks that are split, on a device of chunks: a block takes only the leaves of
+ * 64 KiB that its pages need, of chunks that several blocks share. It takes more as more pages
+ * come, and gives back those whose pages have all left. In 64 KiB a leaf holds the pages of its
+ * address; in single pages, any 16 of the block. */
 #include "base/leaves.h"
 #include "engine/memory.h"
 
@@ -47,8 +48,8 @@ static uint64_t evict(struct ff__engine *engine, const struct ff_evict_request *
     return ff__memory_evict_named(engine, request, send_away, job);
 }
 
-/* If the policy names no victim that can leave, and a fault waits: the first block, by address in the
- * device's memory, that can make room. */
+/* If the policy names no victim that can leave, and a fault waits: the first block, by address in
+ * the device's memory, that can make room. */
 static uint64_t evict_any(struct ff__engine *engine, const struct ff_evict_request *request,
                           struct ff__job *job) {
     const struct ff__frames *frames = &engine->space.frames[request->tier];
@@ -103,7 +104,8 @@ static void give_leaves(struct ff__engine *engine, uint32_t block, uint32_t tier
     pass_on(engine, block, tier, leaves, job);
 }
 
-/* Takes leaves beyond the device's memory, if no block can leave, or what is left of the spare chunks in use. */
+/* Takes leaves beyond the device's memory, if no block can leave, or what is left of the spare
+ * chunks in use. */
 static uint32_t take_spare(struct ff__engine *engine, const struct ff_evict_request *request,
                            uint32_t lacking, uint32_t must) {
     struct ff__frames *frames = &engine->space.frames[request->tier];

@@ -36,9 +36,10 @@ bool ff__memory_is_refused(const struct ff__engine *engine, uint32_t block) {
 }
 
 /* Threads that need more blocks at a time than there is room for would take them from each other
- * before any thread has used its own: a page that was served is faulted on again at once. So once that
- * is seen again and again, arriving blocks are protected for a while, and for longer as long as it goes on.
- * Few of them for long: beside one of those, the others come in turn, and among them what the same thread needs with it. */
+ * before any thread has used its own: a page that was served is faulted on again at once. So once
+ * that is seen again and again, arriving blocks are protected for a while, and for longer as long
+ * as it goes on. Few of them for long: beside one of those, the others come in turn, and among them
+ * what the same thread needs with it. */
 void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
                         const struct ff_mask *pages) {
     const struct ff__stay *stay = &engine->stay[block];

@@ -1,5 +1,5 @@
-/* The migration thread: it serves queued, late and throttled faults, evicts, prefetches, and does what must be done in the place
- * of the program's threads; see pipeline.h for the order. */
+/* The migration thread: it serves queued, late and throttled faults, evicts, prefetches, and does
+ * what must be done in the place of the program's threads; see pipeline.h for the order. */
 #include "engine/pipeline_internal.h"
 
 bool ff__pipeline_is_pressed(const struct ff__engine *engine) {

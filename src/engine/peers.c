@@ -1,7 +1,7 @@
-/* Memory that devices lend to each other: a victim goes to another device that has room for it, instead of to the
- * host (HUVM, section 4: harvesting idle memory). What lies there is a guest. The device's own policies do
- * not hear of it; it goes to the host when the device needs the memory itself, without a copy if the host has
- * one. */
+/* Memory that devices lend to each other: a victim goes to another device that has room for it,
+ * instead of to the host (HUVM, section 4: harvesting idle memory). What lies there is a guest. The
+ * device's own policies do not hear of it; it goes to the host when the device needs the memory
+ * itself, without a copy if the host has one. */
 #include "engine/memory.h"
 
 #include <errno.h>
@@ -48,8 +48,8 @@ void ff__peers_fini(struct ff__engine *engine) {
 
 /* ---- what is where ---- */
 
-/* Pages of the block for which the host has the same content. A guest is never written to: what the host has of it
- * when it comes, or gets then, stays the same. */
+/* Pages of the block for which the host has the same content. A guest is never written to: what the
+ * host has of it when it comes, or gets then, stays the same. */
 static uint32_t count_removable(const struct ff__engine *engine, uint32_t block,
                                 const struct ff_mask *pages) {
     const struct ff_mask *host = &ff__facts(&engine->space, block)->tier[FF_TIER_HOST].resident;
@@ -107,7 +107,8 @@ static void drop_guest(struct ff__engine *engine, uint32_t tier, uint32_t block)
     end_visit(engine, block, tier);
 }
 
-/* Whether so many pages are free for others, or so after the oldest removable guests have been dropped. */
+/* Whether so many pages are free for others, or so after the oldest removable guests have been
+ * dropped. */
 static bool make_room(struct ff__engine *engine, uint32_t tier, uint64_t need) {
     struct ff_evict_request request = {FF_EVICT_AHEAD, tier, FF_NONE, need, 0};
     while (free_of(engine, tier) < need && engine->lending[tier].removable > 0) {
@@ -164,7 +165,8 @@ static bool is_void(const struct ff__engine *engine, uint32_t tier, const struct
            guest->visit != *visit_of(engine, guest->block, tier);
 }
 
-/* A full queue has room when what is void has been taken out: there are no more guests than blocks. */
+/* A full queue has room when what is void has been taken out: there are no more guests than blocks.
+ */
 static void note_guest(struct ff__engine *engine, uint32_t block, uint32_t tier) {
     struct ff__queue *order = &engine->guest_order[tier];
     struct guest guest = {block, ++*visit_of(engine, block, tier)}, other;

@@ -127,8 +127,9 @@ static bool is_unserved(const struct ff__pipeline *pipeline, const struct ff_fau
     return !ff_mask_empty(&missed) && job->in.status != -ENOENT && !pipeline->stop;
 }
 
-/* One group, with the lock held. Returns the last job status, or negative errno. The policy is asked once,
- * and again if it throttles the faults of a thread that stays: those count as new when their time has come. */
+/* One group, with the lock held. Returns the last job status, or negative errno. The policy is
+ * asked once, and again if it throttles the faults of a thread that stays: those count as new when
+ * their time has come. */
 static int serve_one(struct ff__pipeline *pipeline, struct ff_fault_group *group,
                      struct ff__job *job, bool stay) {
     for (ff__job_reset(job);;) {

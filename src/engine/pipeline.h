@@ -1,21 +1,26 @@
 /* The live pipeline: DeepUM's four roles around one engine (DeepUM, section 4.1).
  *
- *   fault handling   several threads, the fault workers. One at a time takes faults from the backend, a batch
- *                    at a time, and groups them by block. It serves the first group itself, because handing
- *                    it over would cost a wake-up (40 us on an idle virtual CPU), and queues the others, for
+ *   fault handling several threads, the fault workers. One at a time takes faults from the backend,
+ *   a batch
+ *                    at a time, and groups them by block. It serves the first group itself, because
+ *                    handing
+ *                    it over would cost a wake-up (40 us on an idle virtual CPU), and queues the
+ *                    others, for
  *                    itself and for the other workers (fault_workers.c)
  *   correlator       feeds events to the policy's `learn`, without the lock, and to its `publish`
  *                    (learning_threads.c)
  *   prefetching      asks the policy's `plan` and queues its advice (learning_threads.c)
- *   migration        serves the fault queue first, then faults that came late for a busy block, then
- *                    throttled ones that are due, then evicts what is above a device's capacity, then serves the
+ *   migration serves the fault queue first, then faults that came late for a busy block, then
+ *                    throttled ones that are due, then evicts what is above a device's capacity,
+ *                    then serves the
  *                    prefetch queue, then pre-evicts (migration.c)
  *
- * The correlator and the prefetching thread run only if the policy has these hooks. One lock
- * guards the engine and is held for decisions only, never while bytes move or a policy learns; jobs of different
- * blocks run at the same time. Faulting threads that serve themselves call
- * ff__pipeline_serve_here; all else that moves pages for the program's threads is done in their place
- * by the migration thread, which alone can rely on the backend's descriptors (ff__pipeline_call). */
+ * The correlator and the prefetching thread run only if the policy has these hooks. One lock guards
+ * the engine and is held for decisions only, never while bytes move or a policy learns; jobs of
+ * different blocks run at the same time. Faulting threads that serve themselves call
+ * ff__pipeline_serve_here; all else that moves pages for the program's threads is done in their
+ * place by the migration thread, which alone can rely on the backend's descriptors
+ * (ff__pipeline_call). */
 #ifndef FF_ENGINE_PIPELINE_H
 #define FF_ENGINE_PIPELINE_H
 
@@ -53,16 +58,17 @@ struct ff__flight {
     struct ff__flight *next, **link;
 };
 
-/* What is told of all that happens, such as a recording; from any thread, and from handlers of signals. */
+/* What is told of all that happens, such as a recording; from any thread, and from handlers of
+ * signals. */
 struct ff__observer {
     void *user;
 
     /* Faults as the backend saw them; NULL: not wanted. */
     void (*faults)(void *user, const struct ff__fault *faults, uint32_t count);
 
-    /* Pages of the move are about to arrive on its device, or to leave it. Told before that is so, because
-     * whoever goes on or faults then must not be told of first; what then does not move is told of once more, the
-     * other way round. NULL: not wanted. */
+    /* Pages of the move are about to arrive on its device, or to leave it. Told before that is so,
+     * because whoever goes on or faults then must not be told of first; what then does not move is
+     * told of once more, the other way round. NULL: not wanted. */
     void (*moves)(void *user, const struct ff__move *move, const struct ff_mask *pages,
                   bool arrive);
 
@@ -132,8 +138,8 @@ struct ff__pipeline {
     uint32_t thread_count;
 };
 
-/* Attaches the backend and starts the threads. Negative errno, with a line that says why: then nothing is
- * left to stop. */
+/* Attaches the backend and starts the threads. Negative errno, with a line that says why: then
+ * nothing is left to stop. */
 int ff__pipeline_start(struct ff__pipeline *pipeline, const struct ff__pipeline_config *config,
                        struct ff_error *error);
 
@@ -156,39 +162,41 @@ bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *
 /* Has the migration thread do something, and returns when it is done. */
 void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument);
 
-/* Takes these pages of a block (NULL: all) off all devices, as far as they can leave, waiting for jobs
- * on it. `dead` as in ff__engine_evict. Within a call. */
+/* Takes these pages of a block (NULL: all) off all devices, as far as they can leave, waiting for
+ * jobs on it. `dead` as in ff__engine_evict. Within a call. */
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *pages,
                         const struct ff_mask *dead);
 
 /* Drops all of a block, and keeps everybody from it until its range is removed. Within a call. */
 void ff__pipeline_close(struct ff__pipeline *pipeline, uint32_t block);
 
-/* Drops these pages wherever they are: whatever is allocated there next reads as zeros. Within a call. */
+/* Drops these pages wherever they are: whatever is allocated there next reads as zeros. Within a
+ * call. */
 void ff__pipeline_free_pages(struct ff__pipeline *pipeline, uint32_t block,
                              const struct ff_mask *pages);
 
 /* ---- requests.c: what is asked on behalf of the program, and moves no pages itself ---- */
 
-/* Serves a fault in the thread that has met it. Returns when the page is there. -EFAULT: no such block. */
+/* Serves a fault in the thread that has met it. Returns when the page is there. -EFAULT: no such
+ * block. */
 int ff__pipeline_serve_here(struct ff__pipeline *pipeline, const struct ff__fault *fault);
 
-/* Marks a block busy that is not, for a caller that will write to the host's copy of it, and touches no
- * memory meanwhile that might fault. Takes out of *pages those that are on a device. False: a job is at work
- * on the block. */
+/* Marks a block busy that is not, for a caller that will write to the host's copy of it, and
+ * touches no memory meanwhile that might fault. Takes out of *pages those that are on a device.
+ * False: a job is at work on the block. */
 bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block, struct ff_mask *pages);
 
 /* Ends that: the host holds these pages now. */
 void ff__pipeline_release(struct ff__pipeline *pipeline, uint32_t block,
                           const struct ff_mask *held);
 
-/* The program will overwrite these pages before it reads them: what is on no device is forgotten, unless
- * the block is at work, and comes with what it held. */
+/* The program will overwrite these pages before it reads them: what is on no device is forgotten,
+ * unless the block is at work, and comes with what it held. */
 void ff__pipeline_overwrite(struct ff__pipeline *pipeline, uint32_t block,
                             const struct ff_mask *pages);
 
-/* As ff__engine_set_inactive(). What is in use again is so when this returns: a block that is just leaving
- * drops what was inactive, and the program goes on, and writes, when it has left. */
+/* As ff__engine_set_inactive(). What is in use again is so when this returns: a block that is just
+ * leaving drops what was inactive, and the program goes on, and writes, when it has left. */
 void ff__pipeline_set_inactive(struct ff__pipeline *pipeline, uint32_t block,
                                const struct ff_mask *pages, bool inactive);
 

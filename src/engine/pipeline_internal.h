@@ -1,4 +1,5 @@
-/* What the pipeline's files share: one for each of its roles, and pipeline.c for what they have in common. */
+/* What the pipeline's files share: one for each of its roles, and pipeline.c for what they have in
+ * common. */
 #ifndef FF_ENGINE_PIPELINE_INTERNAL_H
 #define FF_ENGINE_PIPELINE_INTERNAL_H
 
@@ -14,7 +15,8 @@
 int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                               bool stay);
 
-/* Gives the lock up, and serves what came late for a block while it was at work. False: nothing did. */
+/* Gives the lock up, and serves what came late for a block while it was at work. False: nothing
+ * did. */
 bool ff__pipeline_unlock_and_serve_late(struct ff__pipeline *pipeline);
 
 /* Carries out and finishes a job. The lock is held before and after, not during. */
@@ -41,8 +43,8 @@ void ff__pipeline_sleep(struct ff__pipeline *pipeline, pthread_cond_t *condition
 void ff__pipeline_sleep_until(struct ff__pipeline *pipeline, pthread_cond_t *condition,
                               uint64_t ns);
 
-/* Waits until some job has finished, or it may help to look again: at the latest at `retry_ns`, if that is not 0. The lock is
- * held. */
+/* Waits until some job has finished, or it may help to look again: at the latest at `retry_ns`, if
+ * that is not 0. The lock is held. */
 void ff__pipeline_wait_for_progress(struct ff__pipeline *pipeline, uint64_t retry_ns);
 
 /* Waits until no job is at work on the block. The lock is held. */
@@ -61,15 +63,16 @@ void ff__pipeline_abort(struct ff__pipeline *pipeline);
 /* A thread that handles faults, until the pipeline stops. */
 void *ff__fault_worker(void *pipeline);
 
-/* The calling thread will be busy, or asleep, for long: if there is no leader, wakes a follower, which will lead. The lock is
- * held. */
+/* The calling thread will be busy, or asleep, for long: if there is no leader, wakes a follower,
+ * which will lead. The lock is held. */
 void ff__fault_workers_promote(struct ff__pipeline *pipeline);
 
 /* ---- migration.c ---- */
 
 void *ff__migration_thread(void *pipeline);
 
-/* Whether memory of some device is to be evicted ahead of need, or because there is less of it than is allocated. */
+/* Whether memory of some device is to be evicted ahead of need, or because there is less of it than
+ * is allocated. */
 bool ff__pipeline_is_pressed(const struct ff__engine *engine);
 
 /* Puts throttled faults aside for the migration thread. The lock is held. */

@@ -95,8 +95,9 @@ void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier) {
     ff__pipeline_unlock(pipeline);
 }
 
-/* Whether the correlator has to hear of a launch at once, so that what it predicts comes in time. As long as nothing has left the
- * devices there is nothing to bring back, and a wake-up takes longer than a launch. */
+/* Whether the correlator has to hear of a launch at once, so that what it predicts comes in time.
+ * As long as nothing has left the devices there is nothing to bring back, and a wake-up takes
+ * longer than a launch. */
 static bool is_urgent(const struct ff__engine *engine) {
     return engine->space.stats.evictions > 0 ||
            ff__queue_room(&engine->events) < engine->events.capacity / 2;

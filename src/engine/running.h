@@ -1,4 +1,5 @@
-/* The launches that run on a device: several where a program has several queues. The caller serializes. */
+/* The launches that run on a device: several where a program has several queues. The caller
+ * serializes. */
 #ifndef FF_ENGINE_RUNNING_H
 #define FF_ENGINE_RUNNING_H
 
@@ -25,7 +26,8 @@ void ff__running_begin(struct ff__running *running, uint32_t id, const struct ff
 /* Of several launches with one ID the oldest ends. */
 void ff__running_end(struct ff__running *running, uint32_t id);
 
-/* What has happened: the ID's slot has a new owner, so that no end will be heard of; a range was freed. */
+/* What has happened: the ID's slot has a new owner, so that no end will be heard of; a range was
+ * freed. */
 void ff__running_forget_slot(struct ff__running *running, uint32_t slot);
 void ff__running_forget_range(struct ff__running *running, uint32_t range);
 

@@ -45,7 +45,8 @@ int ff__totals_init(struct ff__engine *engine, const struct ff__engine_config *c
     return 0;
 }
 
-/* Of a block. No malloc(): a thread that a signal has interrupted in there may wait for this one. */
+/* Of a block. No malloc(): a thread that a signal has interrupted in there may wait for this one.
+ */
 static size_t page_totals_size(void) {
     return FF_BLOCK_PAGES * sizeof(struct ff__totals);
 }

@@ -11,7 +11,8 @@ size_t ff__context_size(uint32_t bits) {
     return (sizeof(struct ff__context_entry) * FF__CONTEXT_TABLES) << bits;
 }
 
-/* The first value's share, in eighths, for entries that have seen less than 4 values, less than 12, and more; ours. */
+/* The first value's share, in eighths, for entries that have seen less than 4 values, less than 12,
+ * and more; ours. */
 static uint8_t state_of(uint32_t firsts, uint32_t seconds) {
     uint32_t all = firsts + seconds, age = all >= 12 ? 2 : all >= 4 ? 1 : 0;
     return (uint8_t)(all ? 9 * age + (firsts * 8 + all / 2) / all : 0);
@@ -40,7 +41,8 @@ static bool knows(const struct ff__context_entry *entry, uint32_t key) {
     return entry->firsts > 0 && entry->tag == (uint16_t)key;
 }
 
-/* Without branches, which nobody could predict: the largest of shares, with the number of the table below. */
+/* Without branches, which nobody could predict: the largest of shares, with the number of the table
+ * below. */
 bool ff__context_look(const struct ff__context *context, const struct ff__context_keys *keys,
                       struct ff__context_guess *guess) {
     uint32_t best = 0;
@@ -96,8 +98,9 @@ static void count(struct ff__context_entry *entry, int32_t value) {
     }
 }
 
-/* A new context gets the place of one that was seen once, and wears another one down: it halves its counters once in four
- * times, so that what recurs outlives what does not, but not for long if it has ended. */
+/* A new context gets the place of one that was seen once, and wears another one down: it halves its
+ * counters once in four times, so that what recurs outlives what does not, but not for long if it
+ * has ended. */
 static void compete(struct ff__context *context, struct ff__context_entry *entry, uint32_t key,
                     int32_t value) {
     context->dice = context->dice * 1664525u + 1013904223u;

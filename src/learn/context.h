@@ -1,16 +1,19 @@
 /* Predicts what follows from what followed the same context before: ours.
  *
- * There is one table for each kind of context: the last two values of a sequence, the last eight, and so on, as in TAGE and
- * ITTAGE, predictors of branches (Seznec, Michaud, "A case for (partially) tagged geometric history length branch
- * prediction", JILP 2006; Seznec, "A 64-Kbytes ITTAGE indirect branch predictor", 2011), and in VLDP, a prefetcher (Shevgoor
- * et al., MICRO 2015). Whoever asks makes the contexts; here they are hashes.
+ * There is one table for each kind of context: the last two values of a sequence, the last eight,
+ * and so on, as in TAGE and ITTAGE, predictors of branches (Seznec, Michaud, "A case for
+ * (partially) tagged geometric history length branch prediction", JILP 2006; Seznec, "A 64-Kbytes
+ * ITTAGE indirect branch predictor", 2011), and in VLDP, a prefetcher (Shevgoor et al., MICRO
+ * 2015). Whoever asks makes the contexts; here they are hashes.
  *
- * Two things are ours. An entry counts two values, and predicts the one that followed more often: with one value and a
- * counter, as in ITTAGE, what is random in a sequence replaces what is frequent. And the table that is believed is not
- * the one with the longest context: every table has a measured share of right answers for each state of an entry's
- * counters, and the answer with the best share is the prediction. The share is its confidence.
+ * Two things are ours. An entry counts two values, and predicts the one that followed more often:
+ * with one value and a counter, as in ITTAGE, what is random in a sequence replaces what is
+ * frequent. And the table that is believed is not the one with the longest context: every table has
+ * a measured share of right answers for each state of an entry's counters, and the answer with the
+ * best share is the prediction. The share is its confidence.
  *
- * Learning is online. Memory is bounded, nothing is allocated, and nothing is searched for: a context is an index. */
+ * Learning is online. Memory is bounded, nothing is allocated, and nothing is searched for: a
+ * context is an index. */
 #ifndef FF_LEARN_CONTEXT_H
 #define FF_LEARN_CONTEXT_H
 
@@ -82,9 +85,9 @@ struct ff__recent {
     uint32_t count;
 };
 
-/* folds[i] is a hash of the last lengths[i] values, 1 to FF__RECENT of them; this adds one more value. Hashes that
- * roll: each value is turned by one bit for each that came after it, so that the oldest can be taken out (Cohen, "Recursive
- * hashing functions for n-grams", 1997). */
+/* folds[i] is a hash of the last lengths[i] values, 1 to FF__RECENT of them; this adds one more
+ * value. Hashes that roll: each value is turned by one bit for each that came after it, so that the
+ * oldest can be taken out (Cohen, "Recursive hashing functions for n-grams", 1997). */
 static inline void ff__recent_add(struct ff__recent *recent, uint32_t value, uint32_t *folds,
                                   const uint8_t *lengths, uint32_t count) {
     uint32_t mixed = ff__context_key(ff__context_mix(1, value));

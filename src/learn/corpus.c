@@ -74,8 +74,9 @@ static uint64_t count_streams(const struct ff__corpus *corpus) {
     return streams;
 }
 
-/* Forgets the older half. If what is left of streams is too short, there are too many of them; if it is far longer
- * than asked for, there is room for others again: a program has phases, and may run for days. */
+/* Forgets the older half. If what is left of streams is too short, there are too many of them; if
+ * it is far longer than asked for, there is room for others again: a program has phases, and may
+ * run for days. */
 static void renew(struct ff__corpus *corpus) {
     uint64_t older = corpus->count - corpus->count / 2;
     corpus->count -= older;

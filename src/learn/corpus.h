@@ -35,10 +35,11 @@ struct ff__corpus {
     enum ff__cluster by;
     uint64_t limit; /* accesses to keep, about */
     uint64_t seen;  /* accesses there were */
-    /* 0: keeps whole streams from their start. Else the latest accesses, of as many streams as have about
-     * this many each. */
+    /* 0: keeps whole streams from their start. Else the latest accesses, of as many streams as have
+     * about this many each. */
     uint64_t latest;
-    /* Grouped by stream once closed: stream s is accesses[first[s]] to accesses[first[s + 1] - 1]. */
+    /* Grouped by stream once closed: stream s is accesses[first[s]] to accesses[first[s + 1] - 1].
+     */
     struct ff__access *accesses;
     uint64_t *first;
     uint32_t streams;
@@ -52,8 +53,8 @@ const char *ff__cluster_name(enum ff__cluster by);
 void ff__corpus_init(struct ff__corpus *corpus, enum ff__cluster by, uint64_t limit);
 void ff__corpus_fini(struct ff__corpus *corpus);
 
-/* Takes one more access. When there are too many, forgets whole streams, half of them at a time and always the
- * same ones; or, of the latest, what is older than half of them. 0 or -ENOMEM. */
+/* Takes one more access. When there are too many, forgets whole streams, half of them at a time and
+ * always the same ones; or, of the latest, what is older than half of them. 0 or -ENOMEM. */
 int ff__corpus_add(struct ff__corpus *corpus, const struct ff__access *access);
 
 /* Groups the accesses by stream. 0 or -ENOMEM. */

@@ -33,8 +33,8 @@ struct ff__batch {
 };
 
 /* Builds vocabularies from the accesses that are to be trained on, and samples. An empty `features`
- * is filled; one that is not stays as it is, so that a model meets new data with the numbers it knows.
- * 0 or -ENOMEM. */
+ * is filled; one that is not stays as it is, so that a model meets new data with the numbers it
+ * knows. 0 or -ENOMEM. */
 int ff__dataset_build(struct ff__dataset *dataset, struct ff__features *features,
                       const struct ff__corpus *corpus, uint32_t distance, enum ff__split split,
                       uint64_t seed);

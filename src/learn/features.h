@@ -1,10 +1,10 @@
 /* The tokens: what the predictor is told about an access, as small numbers.
  *
- * The paper's token has 13 fields (Figure 3); its revised predictor keeps three of them (section 6).
- * Its page delta is the distance from the access before. Ours is the distance from the last page
- * that the same stream touched in the same array, together with the array: a program that walks over
- * several arrays at different speeds has thousands of the former and a few dozen of the latter, and
- * both say the same page. */
+ * The paper's token has 13 fields (Figure 3); its revised predictor keeps three of them (section
+ * 6). Its page delta is the distance from the access before. Ours is the distance from the last
+ * page that the same stream touched in the same array, together with the array: a program that
+ * walks over several arrays at different speeds has thousands of the former and a few dozen of the
+ * latter, and both say the same page. */
 #ifndef FF_LEARN_FEATURES_H
 #define FF_LEARN_FEATURES_H
 

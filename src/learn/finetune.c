@@ -11,7 +11,8 @@
 
 /* ---- vocabularies ---- */
 
-/* The values of `now`, then those of `before` that are not among them, `limit` numbers in all. Counts are those of `now`. */
+/* The values of `now`, then those of `before` that are not among them, `limit` numbers in all.
+ * Counts are those of `now`. */
 static int unite(struct ff__vocab *out, const struct ff__vocab *now, const struct ff__vocab *before,
                  uint32_t limit) {
     uint32_t size = now->size < limit ? now->size : limit;
@@ -66,8 +67,9 @@ static struct ff__random random_of(int64_t value) {
     return ff__random_seeded(ff__hash_word((uint64_t)value));
 }
 
-/* A table has a row for padding before those of the vocabulary. New values begin with random rows, as in a new network: with
- * the row of the escape they would all be the same token until training has moved them by a step of four bits. */
+/* A table has a row for padding before those of the vocabulary. New values begin with random rows,
+ * as in a new network: with the row of the escape they would all be the same token until training
+ * has moved them by a step of four bits. */
 static void keep_rows(float *to, const float *from, const struct ff__vocab *now,
                       const struct ff__vocab *before) {
     const size_t row = FF__PART * sizeof *to;
@@ -96,8 +98,9 @@ static struct class class_at(const struct ff__hlsh_weights *from, uint32_t class
     return class;
 }
 
-/* A new class begins near the class that was most frequent before, as much less likely as it is less frequent than the most
- * frequent one of now. It was the escape, but training has made that the least likely of all. */
+/* A new class begins near the class that was most frequent before, as much less likely as it is
+ * less frequent than the most frequent one of now. It was the escape, but training has made that
+ * the least likely of all. */
 static struct class new_class(const struct ff__hlsh_weights *from, const struct ff__vocab *now,
                               const struct ff__vocab *before, uint32_t number) {
     struct class class =

@@ -222,8 +222,8 @@ static const float *shared(const float *keys, const int8_t *as, uint32_t i) {
     return as[i] == FF__LSH_ERASED ? zeros : keys + (size_t)as[i] * FF__WIDTH;
 }
 
-/* Softmax over all tokens but the newest: it does not attend to itself, as it is added anyway. Weights
- * of the quantized net are whole numbers, which add up exactly; their sum is returned. */
+/* Softmax over all tokens but the newest: it does not attend to itself, as it is added anyway.
+ * Weights of the quantized net are whole numbers, which add up exactly; their sum is returned. */
 static float weigh(const struct ff__net *net, float *scores) {
     float most = scores[0], sum = 0;
     if (!net->quantized) {
@@ -239,8 +239,9 @@ static float weigh(const struct ff__net *net, float *scores) {
     return sum;
 }
 
-/* Whose key each token uses. In the paper's print, a token that shares has a key of zero, and what comes out for it is
- * copied from the first one: for the newest token, which alone asks here, that is to ask with the first one's key. */
+/* Whose key each token uses. In the paper's print, a token that shares has a key of zero, and what
+ * comes out for it is copied from the first one: for the newest token, which alone asks here, that
+ * is to ask with the first one's key. */
 static void share(const struct ff__net *net, const struct hlsh_space *work, const uint64_t *hash,
                   uint32_t slot, int8_t *as) {
     ff__lsh_share(work->lsh, hash, slot, as);

@@ -1,11 +1,11 @@
-/* The revised predictor (section 6 of the paper): three features, 12 wide, one encoder layer, one head,
- * HLSH attention, an indicator that bypasses it, four bits.
+/* The revised predictor (section 6 of the paper): three features, 12 wide, one encoder layer, one
+ * head, HLSH attention, an indicator that bypasses it, four bits.
  *
- * Ours, where the paper says nothing: page, delta and PC take 4 of the 12 each; only the newest token
- * asks (the answer of a single layer needs no other row); how long ago a token was counts in its
- * score; positions are those on a circle of the window's length, so that a token's projections hold
- * for as long as it is in the window; the layer has no normalization, clamping does its work; and the
- * window's embeddings and the layer's output meet in 16 numbers before the classes. */
+ * Ours, where the paper says nothing: page, delta and PC take 4 of the 12 each; only the newest
+ * token asks (the answer of a single layer needs no other row); how long ago a token was counts in
+ * its score; positions are those on a circle of the window's length, so that a token's projections
+ * hold for as long as it is in the window; the layer has no normalization, clamping does its work;
+ * and the window's embeddings and the layer's output meet in 16 numbers before the classes. */
 #ifndef FF_LEARN_HLSH_H
 #define FF_LEARN_HLSH_H
 

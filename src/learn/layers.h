@@ -1,7 +1,9 @@
-/* Layers, forward and backward: the plain float reference that everything faster is checked against.
+/* Layers, forward and backward: the plain float reference that everything faster is checked
+ * against.
  *
- * x, y: activations, a row each; w, b: parameters; a name with d before it: the gradient of the loss
- * by that. Backward functions add to gradients of parameters and set gradients of activations. */
+ * x, y: activations, a row each; w, b: parameters; a name with d before it: the gradient of the
+ * loss by that. Backward functions add to gradients of parameters and set gradients of activations.
+ */
 #ifndef FF_LEARN_LAYERS_H
 #define FF_LEARN_LAYERS_H
 

@@ -36,7 +36,8 @@ void ff__lsh_init(struct ff__lsh *lsh) {
     }
 }
 
-/* What `key` is along one of each round's directions, as the bits of a float: without its sign these grow with the number. */
+/* What `key` is along one of each round's directions, as the bits of a float: without its sign
+ * these grow with the number. */
 static inline void measure(const struct ff__lsh *lsh, const float key[FF__WIDTH], uint32_t vector,
                            int32_t bits[FF__LSH_ROUNDS]) {
     float along[FF__LSH_ROUNDS] = {0};

@@ -1,18 +1,19 @@
 /* Algorithm 1 of the paper: which keys attention may leave out.
  *
- * Every token has a hash of 16 bucket numbers, one a round of angular LSH (Andoni et al. 2015, as in
- * Reformer): the one of 4 fixed directions or their opposites that it points along most. The Hamming
- * distance of two hashes is the number of rounds that differ, the hash length is 16 (the paper names
- * no number; below 10, a tenth of it would be 0).
+ * Every token has a hash of 16 bucket numbers, one a round of angular LSH (Andoni et al. 2015, as
+ * in Reformer): the one of 4 fixed directions or their opposites that it points along most. The
+ * Hamming distance of two hashes is the number of rounds that differ, the hash length is 16 (the
+ * paper names no number; below 10, a tenth of it would be 0).
  *
  * Each token's score is the geometric mean of its distances to a random half of the tokens (line 2
  * and 3). Far from everything (0.9 of the length or more): its query and key are erased. Close to
- * everything (0.1 or less): the first such token stays, the others share its products (lines 4 to 19).
+ * everything (0.1 or less): the first such token stays, the others share its products (lines 4 to
+ * 19).
  *
- * Ours: the mean is that of distance + 1, because one equal pair would make the other a 0; a token is
- * not compared with itself; and the random half is one of slots, not of places in the window: a token
- * keeps its slot (its number in the stream, modulo the window) while the window moves over it, so
- * that its distances are computed once. */
+ * Ours: the mean is that of distance + 1, because one equal pair would make the other a 0; a token
+ * is not compared with itself; and the random half is one of slots, not of places in the window: a
+ * token keeps its slot (its number in the stream, modulo the window) while the window moves over
+ * it, so that its distances are computed once. */
 #ifndef FF_LEARN_LSH_H
 #define FF_LEARN_LSH_H
 

@@ -16,7 +16,8 @@ struct steps {
 
 #define TOGETHER 12u
 
-/* `width` neighbouring elements of a row of c, in registers. Each is a sum in the order of l, with any width. */
+/* `width` neighbouring elements of a row of c, in registers. Each is a sum in the order of l, with
+ * any width. */
 static inline __attribute__((always_inline)) void add_row(size_t width, uint32_t k, const float *a,
                                                           size_t along_a, const float *b,
                                                           struct steps of_b, float *c,
@@ -31,7 +32,8 @@ static inline __attribute__((always_inline)) void add_row(size_t width, uint32_t
         c[j] = from_zero ? c[j] + sum[j] : sum[j];
 }
 
-/* All rows. Dots of rows are added to c when they are complete, other products one by one: what models were trained with. */
+/* All rows. Dots of rows are added to c when they are complete, other products one by one: what
+ * models were trained with. */
 static inline __attribute__((always_inline)) void add_rows(const struct ff__product *p,
                                                            const float *a, const float *b,
                                                            struct steps of_b, float *c,

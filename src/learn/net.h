@@ -16,7 +16,8 @@ struct ff__net;
 
 /* How an hlsh network attends. */
 enum ff__attends {
-    FF__ATTENDS_HLSH, /* Algorithm 1: a token that is close to all others takes the first such token's key */
+    /* Algorithm 1: a token that is close to all others takes the first such token's key */
+    FF__ATTENDS_HLSH,
     FF__ATTENDS_PRINTED, /* as the paper prints it: its key is zero */
     FF__ATTENDS_FULL,    /* every token has its own key */
     FF__ATTENDS_ALWAYS,  /* as the first, but the indicator never bypasses it */

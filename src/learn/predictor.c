@@ -70,8 +70,8 @@ static void put_quads(void *quads, uint32_t wide, const struct matrix *m) {
                 (int8_t)steps_of(m->w[(size_t)i * m->out + o], m->step);
 }
 
-/* What the offsets of inputs add to each output, taken off; `shift` of each of the token's features, or
- * NULL. */
+/* What the offsets of inputs add to each output, taken off; `shift` of each of the token's
+ * features, or NULL. */
 static void take_offsets(int32_t *start, const struct matrix *m, const uint32_t *shift) {
     for (uint32_t i = 0; i < m->in; i++)
         for (uint32_t o = 0; o < m->out; o++) {

@@ -1,10 +1,10 @@
 /* The revised predictor, fast: one prediction in well under a microsecond, without allocation.
  *
  * All numbers are whole: a value is a count of steps (quant.h). Every product of a matrix is one of
- * four bytes by four bytes, an unsigned one of activations by a signed one of weights, which CPUs add
- * up in one instruction or two; activations that can be negative are kept 8 too high, and what that
- * adds to the sums is taken off where they start. The results are those of the reference in hlsh.c, to
- * the bit.
+ * four bytes by four bytes, an unsigned one of activations by a signed one of weights, which CPUs
+ * add up in one instruction or two; activations that can be negative are kept 8 too high, and what
+ * that adds to the sums is taken off where they start. The results are those of the reference in
+ * hlsh.c, to the bit.
  *
  * A stream is the state of one cluster of warps: for each token of the window its embedding, key,
  * value and hash. A new token takes the slot of the oldest; the others' stay as they are, because
@@ -34,20 +34,21 @@ struct ff__stream {
     uint32_t newest;          /* slot */
 };
 
-/* Hashes of neighbouring slots lie in neighbouring vectors: four vectors of distances, one shifted by
- * 16 bits more than the other, are then one in the order of slots. */
+/* Hashes of neighbouring slots lie in neighbouring vectors: four vectors of distances, one shifted
+ * by 16 bits more than the other, are then one in the order of slots. */
 static inline uint32_t ff__hash_at(uint32_t slot) {
     return slot % 4 * 8 + slot / 4;
 }
 
 struct ff__predictor_code;
 
-/* "start": where sums begin, which takes the offsets off (and adds what does not change); "scale" and
- * "bias": from sums to steps of the result. Matrices are [quads][outputs][FF__QUAD]. */
+/* "start": where sums begin, which takes the offsets off (and adds what does not change); "scale"
+ * and "bias": from sums to steps of the result. Matrices are [quads][outputs][FF__QUAD]. */
 struct ff__predictor {
     const struct ff__predictor_code *code; /* for this CPU */
     uint32_t classes, class_blocks;        /* blocks of FF__WIDE */
-    /* Tables of features, + FF__OFFSET, in steps of their own, which are 2^shift of the common unit. */
+    /* Tables of features, + FF__OFFSET, in steps of their own, which are 2^shift of the common
+     * unit. */
     uint8_t (*page)[FF__PART], (*delta)[FF__PART], (*pc)[FF__PART];
     uint32_t pages, deltas, pcs;
     uint32_t shift[FF__TOKEN_QUADS], answer_shift; /* of FF__STEP_TOKEN */
@@ -66,8 +67,8 @@ struct ff__predictor {
     float key_scale, value_scale, weight_scale, inner_scale, outer_scale, mix_scale;
     uint32_t key_shift, age_shift; /* of scores */
     int8_t *to_classes;            /* [class_blocks][FF__HIDDEN / FF__QUAD][FF__WIDE][FF__QUAD] */
-    /* Logits are in steps of FF__STEP_BIAS, times FF__CLASSES_MAX, plus a number for the class: the bias
-     * with that number, and what a sum is worth. */
+    /* Logits are in steps of FF__STEP_BIAS, times FF__CLASSES_MAX, plus a number for the class: the
+     * bias with that number, and what a sum is worth. */
     int32_t *class_name;
     uint32_t class_shift;
     int16_t chosen[FF__SLOTS_WIDE];
@@ -85,8 +86,8 @@ bool ff__predictor_takes(const struct ff__net_type *type);
 int ff__predictor_init(struct ff__predictor *predictor, const struct ff__net *net);
 void ff__predictor_fini(struct ff__predictor *predictor);
 
-/* Code for other CPUs, for tests and benchmarks: "portable", "avx2", "avx512". -ENOENT: there is no such
- * code; -ENOTSUP: not on this CPU. */
+/* Code for other CPUs, for tests and benchmarks: "portable", "avx2", "avx512". -ENOENT: there is no
+ * such code; -ENOTSUP: not on this CPU. */
 int ff__predictor_use(struct ff__predictor *predictor, const char *code);
 const char *ff__predictor_code_name(const struct ff__predictor *predictor);
 

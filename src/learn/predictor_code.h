@@ -28,15 +28,15 @@ static inline uint32_t ff__oldest(uint32_t set, uint32_t newest) {
     return old ? newest + 1 + (uint32_t)__builtin_ctz(old) : (uint32_t)__builtin_ctz(set);
 }
 
-/* The slots without a key: those left out, and in Algorithm 1 as printed those that share but the first one of them, `base`.
- * The newest token asks with that one's key. */
+/* The slots without a key: those left out, and in Algorithm 1 as printed those that share but the
+ * first one of them, `base`. The newest token asks with that one's key. */
 static inline uint32_t ff__without_key(const struct ff__predictor *predictor, uint32_t erased,
                                        uint32_t alike, uint32_t base, uint32_t newest) {
     return erased | (alike & predictor->printed & ~(1u << base) & ~(1u << newest));
 }
 
-/* Logits are in steps of biases, each with its class below it, so that the largest one names its class,
- * the first of several equal ones. */
+/* Logits are in steps of biases, each with its class below it, so that the largest one names its
+ * class, the first of several equal ones. */
 static inline uint32_t ff__class_named(int32_t best, int32_t escape, float *margin) {
     uint32_t name = (uint32_t)best % FF__CLASSES_MAX;
     uint32_t least = (uint32_t)escape % FF__CLASSES_MAX;

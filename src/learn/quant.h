@@ -1,9 +1,10 @@
 /* Four bits: 16 steps between -8 and +8.
  *
  * The paper clamps weights and activations to [-8, +8] and says that 4 bits hold the integers in
- * there (section 6). Ours: values are q * step with q from -8 to 7 and a step that is a power of two,
- * at most 1, one for each matrix, so that everything stays inside the clamp and sums of products are
- * exact in a float, in any order: that is what lets the fast path be equal to the reference. */
+ * there (section 6). Ours: values are q * step with q from -8 to 7 and a step that is a power of
+ * two, at most 1, one for each matrix, so that everything stays inside the clamp and sums of
+ * products are exact in a float, in any order: that is what lets the fast path be equal to the
+ * reference. */
 #ifndef FF_LEARN_QUANT_H
 #define FF_LEARN_QUANT_H
 

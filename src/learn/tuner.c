@@ -8,7 +8,8 @@
 
 #define PAPER_DISTANCE 30u
 #define TIMINGS        1001u
-#define LENGTHS        4u /* of a window and the way to what it predicts: a stream's notes, about; ours */
+/* of a window and the way to what it predicts: a stream's notes, about; ours */
+#define LENGTHS 4u
 
 /* ---- what predicts ---- */
 

@@ -1,6 +1,6 @@
 /* Numbers for the values of one feature: the most frequent ones get a number each, the others share
- * the escape number (the paper labels every delta there is, section 4; a vocabulary that ends, and an
- * escape, are ours). */
+ * the escape number (the paper labels every delta there is, section 4; a vocabulary that ends, and
+ * an escape, are ours). */
 #ifndef FF_LEARN_VOCAB_H
 #define FF_LEARN_VOCAB_H
 

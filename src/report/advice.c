@@ -9,11 +9,12 @@
 /* How much more than once everything has to come in before anything is said. Ours. */
 #define WORTH 1.5
 
-/* A launch that brings its operands in this often evicts pages that it still needs: one pass over them, or one in each
- * direction, brings each in at most twice. Ours. */
+/* A launch that brings its operands in this often evicts pages that it still needs: one pass over
+ * them, or one in each direction, brings each in at most twice. Ours. */
 #define AGAIN 2.5
 
-/* A launch that brings in less than this share of its operands does not use all of them each time. Ours. */
+/* A launch that brings in less than this share of its operands does not use all of them each time.
+ * Ours. */
 #define MOST 0.25
 
 /* Bytes that come in with a fault of scattered accesses, at most. Ours. */
@@ -32,7 +33,8 @@ static uint64_t round_up(uint64_t bytes) {
     return (bytes + FF_BLOCK_SIZE - 1) / FF_BLOCK_SIZE * FF_BLOCK_SIZE;
 }
 
-/* What --memory would have to be. Each of several buffers may need a part of a chunk more than its size. */
+/* What --memory would have to be. Each of several buffers may need a part of a chunk more than its
+ * size. */
 static uint64_t enough_memory(const struct ff__account *account) {
     uint64_t buffers = account->buffers.count + account->buffers.rest_count;
     uint64_t parts = buffers < FF_MOVED_MAX ? buffers : FF_MOVED_MAX;
@@ -89,7 +91,8 @@ static bool is_swept_by_columns(const struct ff__account *account, char out[FF__
     return true;
 }
 
-/* A policy that prefetches brings a block with each fault of a scan, and little with one of scattered accesses. */
+/* A policy that prefetches brings a block with each fault of a scan, and little with one of
+ * scattered accesses. */
 static bool is_scattered(const struct ff_moved *kernel, const struct ff_moved *buffer) {
     bool prefetched = buffer->prefetched_bytes > buffer->bytes_in / 2;
     return times_in(kernel) >= AGAIN ||

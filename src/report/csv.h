@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-/* An array of objects: a column for each member that has a single value in some of them, in the order in which they come
- * first; null is empty. `path` "-" is stdout. 0 or a negative errno. */
+/* An array of objects: a column for each member that has a single value in some of them, in the
+ * order in which they come first; null is empty. `path` "-" is stdout. 0 or a negative errno. */
 int ff__csv_write(const json_t *records, const char *path);
 
 #endif

@@ -28,8 +28,8 @@ struct ff_context {
     uint32_t process; /* that opened it */
 };
 
-/* In a forked child the context of its parent is data that nobody works on: locks may be held by threads that the child
- * does not have. Every function of farfault.h asks first. */
+/* In a forked child the context of its parent is data that nobody works on: locks may be held by
+ * threads that the child does not have. Every function of farfault.h asks first. */
 static inline bool ff__context_is_inherited(const struct ff_context *context) {
     return context->process != ff__process_number();
 }
@@ -42,7 +42,8 @@ int ff__context_open_recorder(struct ff_context *context, struct ff_error *error
 /* What has the pipeline tell the recorder. */
 struct ff__observer ff__context_observer(struct ff_context *context);
 
-/* A launch begins, or has ended; its name, or NULL. When touches are recorded, the devices are empty after it. */
+/* A launch begins, or has ended; its name, or NULL. When touches are recorded, the devices are
+ * empty after it. */
 void ff__context_record_launch(struct ff_context *context, uint32_t device, uint64_t identity,
                                const char *name, bool begins);
 

@@ -1,4 +1,5 @@
-/* Hints about managed memory: ff_mem_prefetch, ff_mem_advise; and how much of it a device may have. */
+/* Hints about managed memory: ff_mem_prefetch, ff_mem_advise; and how much of it a device may have.
+ */
 #include "runtime/ranges.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* What moved, by kernel and by allocation. The engine counts; here are the names, and what was freed. */
+/* What moved, by kernel and by allocation. The engine counts; here are the names, and what was
+ * freed. */
 #include "runtime/slab.h"
 
 #include "base/lazy.h"

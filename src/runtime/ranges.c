@@ -148,7 +148,8 @@ int ff__range_make(struct ff_context *context, uint64_t page_count, bool shared,
     return status;
 }
 
-/* Addresses that are not the backend's any more are never given out again: their blocks stay closed. */
+/* Addresses that are not the backend's any more are never given out again: their blocks stay
+ * closed. */
 void ff__range_unmake(struct ff_context *context, uint32_t id) {
     lock(context);
     const struct ff_range range = context->space->ranges[id];

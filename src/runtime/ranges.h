@@ -22,19 +22,20 @@ bool ff__range_find_locked(const struct ff_context *context, const void *pointer
 /* Whether [pointer, pointer + size) lies in one allocation. Without the lock. */
 bool ff__range_covers(const struct ff_context *context, const void *pointer, size_t size);
 
-/* Makes a range, with addresses that can be used and read as zeros, and fills in its place. `shared`: what moved is counted
- * by the page, for allocations that share it. -ENOMEM, -ENOSPC. */
+/* Makes a range, with addresses that can be used and read as zeros, and fills in its place.
+ * `shared`: what moved is counted by the page, for allocations that share it. -ENOMEM, -ENOSPC. */
 int ff__range_make(struct ff_context *context, uint64_t page_count, bool shared,
                    struct ff__span *out);
 
 /* Ends it. Within a call of the pipeline. */
 void ff__range_unmake(struct ff_context *context, uint32_t range);
 
-/* Has pages moved for the program, and returns when that is done: on its own thread where such threads move pages
- * anyway, because its caches then have what it touches next. */
+/* Has pages moved for the program, and returns when that is done: on its own thread where such
+ * threads move pages anyway, because its caches then have what it touches next. */
 void ff__context_move(struct ff_context *context, void (*run)(void *argument), void *argument);
 
-/* Makes `tier` the home of the allocation. If that changes the home of its range, what lies at the old one is evicted. */
+/* Makes `tier` the home of the allocation. If that changes the home of its range, what lies at the
+ * old one is evicted. */
 void ff__context_set_home(struct ff_context *context, const struct ff__span *range, uint32_t tier);
 
 /* The same with the pipeline's lock held, which it gives up to evict. */

@@ -1,8 +1,9 @@
 /* Recording a context's run.
  *
- * A recording of touches (ff_config.touches) takes everything off the devices before and after each launch, so that
- * the next access to each page is a fault. Evicting costs hardly more than anything else that the software device could
- * do (docs/results/touches.md), and only an eviction tells whether a page was written to: by its content. */
+ * A recording of touches (ff_config.touches) takes everything off the devices before and after each
+ * launch, so that the next access to each page is a fault. Evicting costs hardly more than anything
+ * else that the software device could do (docs/results/touches.md), and only an eviction tells
+ * whether a page was written to: by its content. */
 #include "runtime/ranges.h"
 
 #include <errno.h>

@@ -192,8 +192,9 @@ static void note_use(struct ff__share *share, const struct ff__usage *usage, uin
     share->kept = UINT64_MAX;
 }
 
-/* A program of which nothing has been seen for a while is idle. On a software device, that is no proof: one that finds all
- * its data in place faults no more. So it counts as idle later each time after it has been disturbed. */
+/* A program of which nothing has been seen for a while is idle. On a software device, that is no
+ * proof: one that finds all its data in place faults no more. So it counts as idle later each time
+ * after it has been disturbed. */
 static void watch_use(struct ff__share *share, const struct ff__usage *usage, uint64_t now) {
     if (share->event_ns == 0 || usage->runs || usage->events != share->events)
         note_use(share, usage, now);
@@ -218,8 +219,8 @@ static uint64_t whole_blocks(uint64_t bytes) {
     return (bytes + FF_BLOCK_SIZE - 1) & ~(uint64_t)(FF_BLOCK_SIZE - 1);
 }
 
-/* Lends what the program has not needed for a while: first the device's capacity sinks and the memory goes back to the
- * system, then the broker may give it to others. */
+/* Lends what the program has not needed for a while: first the device's capacity sinks and the
+ * memory goes back to the system, then the broker may give it to others. */
 static void lend(struct ff__share *share, uint64_t need, uint64_t now) {
     uint32_t tier = ff_tier_of_device(0);
     if (share->low_ns == 0)

@@ -1,9 +1,10 @@
 /* A context that shares devices with other programs through a broker (share/protocol.h).
  *
- * A thread of its own talks to the broker. It lowers the device's capacity when the program uses less than that for a while,
- * raises it when it uses more, and borrows others' memory for what does not fit. While nothing is seen of the program, it lends what
- * others lack of what the program has allocated, too. When the broker is gone, the program has
- * its own device for itself, and no other. */
+ * A thread of its own talks to the broker. It lowers the device's capacity when the program uses
+ * less than that for a while, raises it when it uses more, and borrows others' memory for what does
+ * not fit. While nothing is seen of the program, it lends what others lack of what the program has
+ * allocated, too. When the broker is gone, the program has its own device for itself, and no other.
+ */
 #ifndef FF_RUNTIME_SHARE_H
 #define FF_RUNTIME_SHARE_H
 
@@ -33,8 +34,8 @@ struct ff__share {
     bool stop, is_silent, leave; /* atomic: it is to be silent, is so, and is to leave the broker */
 };
 
-/* Joins the broker that the configuration names, if it names one: what the device may have is in share->memory.
- * Negative errno, with a line. */
+/* Joins the broker that the configuration names, if it names one: what the device may have is in
+ * share->memory. Negative errno, with a line. */
 int ff__share_join(struct ff__share *share, const struct ff_config *config, struct ff_error *error);
 
 /* Starts the thread; the pipeline runs. 0 or negative errno. */
@@ -43,8 +44,8 @@ int ff__share_start(struct ff__share *share, struct ff__pipeline *pipeline);
 /* Adds what only the broker knows. */
 void ff__share_stats(const struct ff__share *share, struct ff_stats *stats);
 
-/* The thread uses the pipeline no more and says nothing more, but keeps what is borrowed: the pipeline may still copy from
- * there. */
+/* The thread uses the pipeline no more and says nothing more, but keeps what is borrowed: the
+ * pipeline may still copy from there. */
 void ff__share_stop(struct ff__share *share);
 
 /* Leaves the broker: the pipeline has ended, or was never there. */

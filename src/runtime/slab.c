@@ -65,7 +65,8 @@ static uint32_t find_room(const struct ff__slab *slab, uint32_t count) {
     return first == FF_NONE ? find_free(slab, 0, count) : first;
 }
 
-/* A launch has begun since the last allocation: the next leaf begins, unless leaves would stay nearly empty. */
+/* A launch has begun since the last allocation: the next leaf begins, unless leaves would stay
+ * nearly empty. */
 static void begin_phase(struct ff__slab *slab, uint64_t launches) {
     if (slab->launches == launches)
         return;
@@ -190,7 +191,8 @@ static void unlink_slab(struct ff__allocations *all, struct ff__slab *slab) {
     __atomic_store_n(&all->slab_of[slab->block], NULL, __ATOMIC_RELAXED);
 }
 
-/* Returns the slab if nothing is left in it. The newest stays: there the next allocations are made. */
+/* Returns the slab if nothing is left in it. The newest stays: there the next allocations are made.
+ */
 static struct ff__slab *settle(struct ff_context *context, struct ff__slab *slab,
                                const struct ff_mask *pages) {
     struct ff__allocations *all = &context->allocations;

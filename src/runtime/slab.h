@@ -43,8 +43,8 @@ bool ff__slab_place(const struct ff__slab *slab, uint32_t page, uint32_t *first,
 /* The same allocation; NULL: the page is in none. */
 struct ff__allocation *ff__slab_find(struct ff__slab *slab, uint32_t page);
 
-/* Allocates pages, fewer than FF_LEAF_PAGES + 1, that read as zeros. -ENOMEM, and errors of a new range. The
- * lock is not held. */
+/* Allocates pages, fewer than FF_LEAF_PAGES + 1, that read as zeros. -ENOMEM, and errors of a new
+ * range. The lock is not held. */
 int ff__slab_alloc(struct ff_context *context, uint32_t page_count, void **out);
 
 /* The lock is held. Returns whether dead pages are to be given back once it is not. */
@@ -52,7 +52,8 @@ bool ff__slab_free_locked(struct ff_context *context, struct ff__slab *slab,
                           struct ff__allocation *allocation);
 void ff__slab_give_back(struct ff_context *context, uint32_t block);
 
-/* Kernels use the allocation on this tier. Returns the home of most of the slab's pages. The lock is held. */
+/* Kernels use the allocation on this tier. Returns the home of most of the slab's pages. The lock
+ * is held. */
 uint32_t ff__slab_set_home(struct ff__slab *slab, struct ff__allocation *allocation, uint32_t tier);
 
 #endif

@@ -1,8 +1,8 @@
 /* Streams and launches: C kernels over a grid, on the device's worker threads.
  *
  * Each stream is a queue of launches of which only the first runs. Workers take chunks of streams'
- * first launches, of one stream after the other; the worker that finishes a launch's last chunk takes it off
- * and wakes the others. */
+ * first launches, of one stream after the other; the worker that finishes a launch's last chunk
+ * takes it off and wakes the others. */
 #include "runtime/context.h"
 
 #include "base/map.h"
@@ -49,7 +49,8 @@ static bool has_work(const struct ff_stream *stream) {
     return stream->first && stream->first->taken < stream->first->what.grid;
 }
 
-/* The next stream with items left to take, or NULL; then it is another one's turn. The lock is held. */
+/* The next stream with items left to take, or NULL; then it is another one's turn. The lock is
+ * held. */
 static struct ff_stream *find_work(struct ff__workers *workers) {
     struct ff_stream *stream = workers->streams, *first = stream;
     while (stream && !has_work(stream))
@@ -109,7 +110,8 @@ static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, uin
         retire(workers, stream, launch);
 }
 
-/* A kernel's own faults are its thread's: the program may have handlers for them, as we have for SIGBUS. */
+/* A kernel's own faults are its thread's: the program may have handlers for them, as we have for
+ * SIGBUS. */
 static void let_faults_through(void) {
     sigset_t set;
     ff__signals_fill(&set);

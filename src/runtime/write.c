@@ -7,8 +7,8 @@
 #define WRITE_PAGES 8u /* ours: written past the device at a time, from a buffer on the stack */
 #define WRITE_SIZE  ((size_t)WRITE_PAGES * FF_PAGE_SIZE)
 
-/* Writes pages [first, end) of a block, those that are on no device, straight to the host tier. They
- * come from memory of our own: a thread that holds a block must not fault. Returns them. */
+/* Writes pages [first, end) of a block, those that are on no device, straight to the host tier.
+ * They come from memory of our own: a thread that holds a block must not fault. Returns them. */
 static struct ff_mask write_absent(struct ff_context *context, uint32_t block, uint32_t first,
                                    uint32_t end, const char *from) {
     struct ff_mask written = ff_mask_of_run(first, end);

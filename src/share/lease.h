@@ -1,19 +1,22 @@
-/* Memory of another program's device that a program may use: one a program and device, in a file in memory that the
- * broker makes for it and gives to nobody else, sealed so that it can neither shrink nor grow.
+/* Memory of another program's device that a program may use: one a program and device, in a file in
+ * memory that the broker makes for it and gives to nobody else, sealed so that it can neither
+ * shrink nor grow.
  *
- * A lease is a budget of slots of 2 MiB, not certain ones. A second file has a word for each slot, which both sides change
- * by compare and swap: its state, and an epoch that the broker raises whenever it takes the slot or gives it. So the
- * broker takes slots that hold nothing, or only what the program's host tier has too, without asking; and who reads of a
- * slot claims it first and looks afterwards whether it still has it.
+ * A lease is a budget of slots of 2 MiB, not certain ones. A second file has a word for each slot,
+ * which both sides change by compare and swap: its state, and an epoch that the broker raises
+ * whenever it takes the slot or gives it. So the broker takes slots that hold nothing, or only what
+ * the program's host tier has too, without asking; and who reads of a slot claims it first and
+ * looks afterwards whether it still has it.
  *
  *   FREE   the program may use it
- *   USED   it holds the only copy of something, or is being read: the program writes that back when its lease shrinks, or
+ *   USED it holds the only copy of something, or is being read: the program writes that back when
+ *   its lease shrinks, or
  *          loses all leases after a time limit
  *   CLEAN  the host has the same
  *   TAKEN  it is not the program's
  *
- * The broker believes a word only so far as to leave the slot alone until the time limit: what it has given it keeps in
- * memory of its own. */
+ * The broker believes a word only so far as to leave the slot alone until the time limit: what it
+ * has given it keeps in memory of its own. */
 #ifndef FF_SHARE_LEASE_H
 #define FF_SHARE_LEASE_H
 

@@ -1,12 +1,16 @@
-/* What programs and the broker (farfaultd) say to each other over a unix socket of type SOCK_SEQPACKET.
+/* What programs and the broker (farfaultd) say to each other over a unix socket of type
+ * SOCK_SEQPACKET.
  *
- * Every message is one packet of a fixed size. Only the broker sends descriptors, and only with the first lease of a
- * device's memory; whoever sends others is refused. All numbers are those of this machine: both ends run on it.
+ * Every message is one packet of a fixed size. Only the broker sends descriptors, and only with the
+ * first lease of a device's memory; whoever sends others is refused. All numbers are those of this
+ * machine: both ends run on it.
  *
- * A program says HELLO, and is told WELCOME and all DEVICEs, or REFUSED with a line that says why. Then it says at any
- * time how much memory it needs of its own device (NEED), how much of others it could use (HARVEST), and what it has
- * counted and could do without (REPORT); and is told what it may have of its own (OWN), and of others' (LEASE), and asked
- * for what it could do without (LEND), which it gives up by a smaller NEED. Slots are reclaimed by way of share/lease.h. A monitor (farfault top) says WATCH, and is told all DEVICEs and PROGRAMs, and END. */
+ * A program says HELLO, and is told WELCOME and all DEVICEs, or REFUSED with a line that says why.
+ * Then it says at any time how much memory it needs of its own device (NEED), how much of others it
+ * could use (HARVEST), and what it has counted and could do without (REPORT); and is told what it
+ * may have of its own (OWN), and of others' (LEASE), and asked for what it could do without (LEND),
+ * which it gives up by a smaller NEED. Slots are reclaimed by way of share/lease.h. A monitor
+ * (farfault top) says WATCH, and is told all DEVICEs and PROGRAMs, and END. */
 #ifndef FF_SHARE_PROTOCOL_H
 #define FF_SHARE_PROTOCOL_H
 
@@ -26,17 +30,22 @@ enum ff__share_kind {
         1, /* text: a device's name, or "": any one; bytes: the most that is wanted of it, 0: all */
     FF__SHARE_NEED,    /* bytes: of the own device */
     FF__SHARE_HARVEST, /* bytes: of others, 0: none */
-    /* faults, lent, fetched; bytes: of the own device that it could do without, as it is idle; 0: it is not */
+    /* faults, lent, fetched; bytes: of the own device that it could do without, as it is idle; 0:
+     * it is not */
     FF__SHARE_REPORT,
     FF__SHARE_WATCH,
     /* from the broker */
-    FF__SHARE_WELCOME, /* device: the own one; bytes: what it may have of it now; lent: what others have of it */
+    /* device: the own one; bytes: what it may have of it now; lent: what others have of it */
+    FF__SHARE_WELCOME,
     FF__SHARE_REFUSED, /* text */
     FF__SHARE_DEVICE,  /* device, bytes: its memory; own, lent: bytes of it; text: its name */
-    FF__SHARE_PROGRAM, /* pid, device; own; lent: that it has borrowed; faults, lent_pages..; text: its name */
-    FF__SHARE_OWN, /* bytes: what it may have of its own device from now on; lent: what others have of it */
+    /* pid, device; own; lent: that it has borrowed; faults, lent_pages..; text: its name */
+    FF__SHARE_PROGRAM,
+    /* bytes: what it may have of its own device from now on; lent: what others have of it */
+    FF__SHARE_OWN,
     FF__SHARE_LEND, /* bytes: that others could use of what it does without */
-    FF__SHARE_LEASE, /* device; bytes: what it may have of it from now on; the first one with two descriptors */
+    /* device; bytes: what it may have of it from now on; the first one with two descriptors */
+    FF__SHARE_LEASE,
     FF__SHARE_END,
     FF__SHARE_KINDS
 };
@@ -62,16 +71,17 @@ struct ff__share_message ff__share_message(enum ff__share_kind kind);
 void ff__share_set_text(struct ff__share_message *message, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Sends a message, and descriptors if there are any; never waits, unless `waits`. -EAGAIN: the other side does not
- * read. -EPIPE, -ECONNRESET: it is gone. */
+/* Sends a message, and descriptors if there are any; never waits, unless `waits`. -EAGAIN: the
+ * other side does not read. -EPIPE, -ECONNRESET: it is gone. */
 int ff__share_send(int socket, const struct ff__share_message *message, const int *fds,
                    unsigned count, bool waits);
 
 #define FF__SHARE_FDS 2u
 
-/* Receives one. 0: nobody is there any more, 1: it has come; -EAGAIN: none is there. -EPROTO: it is no message, or
- * comes with descriptors other than `fd_count` of them (0 or FF__SHARE_FDS), all of which are closed. *fd_count is
- * set to how many have come; a caller that passes fds NULL gets none. */
+/* Receives one. 0: nobody is there any more, 1: it has come; -EAGAIN: none is there. -EPROTO: it is
+ * no message, or comes with descriptors other than `fd_count` of them (0 or FF__SHARE_FDS), all of
+ * which are closed. *fd_count is set to how many have come; a caller that passes fds NULL gets
+ * none. */
 int ff__share_receive(int socket, struct ff__share_message *message, int fds[FF__SHARE_FDS],
                       unsigned *fd_count, bool waits);
 

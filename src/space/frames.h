@@ -1,20 +1,20 @@
 /* The memory of one device: chunks of 2 MiB, each 32 leaves of 64 KiB, allocated to blocks.
  *
- * A block holds a run of leaves in one chunk, or it is split: each of its leaves lies for itself, and has a page of the block
- * in each of its 16 slots: the 64 KiB at the leaf's address; or, in a block of single pages, whichever came. As a run, a
- * full block takes a whole chunk, as in the NVIDIA driver, where one touched page of it allocates 2 MiB; a
- * shorter block takes a chunk too from as many leaves on as its backend says (ff__space_leaves()), and shares
- * one with others below. What is allocated never exceeds the
- * device's memory, by construction; beyond it are spare chunks, for when nothing can leave although a fault
- * must be served. The caller serializes; only of a split block's own leaf_frame and places, the thread that carries out its job
- * reads. */
+ * A block holds a run of leaves in one chunk, or it is split: each of its leaves lies for itself,
+ * and has a page of the block in each of its 16 slots: the 64 KiB at the leaf's address; or, in a
+ * block of single pages, whichever came. As a run, a full block takes a whole chunk, as in the
+ * NVIDIA driver, where one touched page of it allocates 2 MiB; a shorter block takes a chunk too
+ * from as many leaves on as its backend says (ff__space_leaves()), and shares one with others
+ * below. What is allocated never exceeds the device's memory, by construction; beyond it are spare
+ * chunks, for when nothing can leave although a fault must be served. The caller serializes; only
+ * of a split block's own leaf_frame and places, the thread that carries out its job reads. */
 #ifndef FF_SPACE_FRAMES_H
 #define FF_SPACE_FRAMES_H
 
 #include <farfault/policy.h>
 
-/* Where the pages of a block in single pages lie. A slot is a page of the block's memory: leaf * 16 + which of the leaf, with the
- * leaf as in leaf_frame. */
+/* Where the pages of a block in single pages lie. A slot is a page of the block's memory: leaf * 16
+ * + which of the leaf, with the leaf as in leaf_frame. */
 struct ff__places {
     struct ff_mask used;           /* slots */
     uint16_t slot[FF_BLOCK_PAGES]; /* [page] of one that is there or on its way */
@@ -80,7 +80,8 @@ void ff__frames_trim_chunk(struct ff__frames *frames, uint32_t chunk, uint32_t l
 /* A spare chunk, as far as the block needs it; FF_NONE: there is none left. */
 uint32_t ff__frames_alloc_spare(struct ff__frames *frames, uint32_t leaves, uint32_t block);
 
-/* One leaf of a spare chunk: of one that is in use, or if `opens` of another; FF_NONE: there is none left. */
+/* One leaf of a spare chunk: of one that is in use, or if `opens` of another; FF_NONE: there is
+ * none left. */
 uint32_t ff__frames_alloc_spare_leaf(struct ff__frames *frames, uint32_t block, bool opens);
 
 /* Keeps so many chunks from being allocated: free ones at once, others when they are free. */
@@ -94,8 +95,8 @@ static inline uint32_t ff__frames_excess(const struct ff__frames *frames) {
 /* Chunks that may be in use: those from here on are not. */
 uint32_t ff__frames_end(const struct ff__frames *frames);
 
-/* Makes leaves the block's, whatever block held them: one that is being evicted; or one that has taken them from the
- * block, which could not leave after all. */
+/* Makes leaves the block's, whatever block held them: one that is being evicted; or one that has
+ * taken them from the block, which could not leave after all. */
 void ff__frames_give(struct ff__frames *frames, uint32_t frame, uint32_t leaves, uint32_t block);
 
 /* Frees all leaves of the chunk that are the block's. */
@@ -124,8 +125,8 @@ uint32_t ff__frames_blocks(const struct ff__frames *frames, uint32_t chunk,
 
 /* ---- where a block's pages lie; `frame`: the block's, which may be split ---- */
 
-/* The leaves of its memory in which these pages lie, and the pages of `of` that lie in these leaves. They are there, or on
- * their way. */
+/* The leaves of its memory in which these pages lie, and the pages of `of` that lie in these
+ * leaves. They are there, or on their way. */
 uint32_t ff__frames_leaves_under(const struct ff__frames *frames, uint32_t frame, uint32_t block,
                                  const struct ff_mask *pages);
 struct ff_mask ff__frames_pages_in(const struct ff__frames *frames, uint32_t frame, uint32_t block,
@@ -134,8 +135,8 @@ struct ff_mask ff__frames_pages_in(const struct ff__frames *frames, uint32_t fra
 /* The leaves that a split block holds. */
 uint32_t ff__frames_held(const struct ff__frames *frames, uint32_t block);
 
-/* In single pages: slots of the leaves it holds without a page; gives these pages one each, for which there are enough; and
- * frees all slots but those of these pages. */
+/* In single pages: slots of the leaves it holds without a page; gives these pages one each, for
+ * which there are enough; and frees all slots but those of these pages. */
 uint32_t ff__frames_free_slots(const struct ff__frames *frames, uint32_t block);
 void ff__frames_put(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages);
 void ff__frames_keep(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages);

@@ -57,8 +57,8 @@ struct ff__space {
     struct ff_stats stats;
 };
 
-/* `memory`: pages of each device, of which `chunks` are whole chunks that blocks get. `spare`: chunks
- * beyond the memory. `detailed`: records have struct ff__page_facts. -EINVAL, -ENOMEM. */
+/* `memory`: pages of each device, of which `chunks` are whole chunks that blocks get. `spare`:
+ * chunks beyond the memory. `detailed`: records have struct ff__page_facts. -EINVAL, -ENOMEM. */
 int ff__space_init(struct ff__space *space, uint64_t base, uint64_t address_space, uint32_t devices,
                    uint64_t memory, uint64_t chunks, uint32_t spare, bool detailed);
 void ff__space_fini(struct ff__space *space);
@@ -153,8 +153,8 @@ static inline uint32_t ff__space_chunk(const struct ff__space *space, uint32_t t
     return ff__frames_chunk(&space->frames[tier], ff__frame(space, tier, block), block);
 }
 
-/* Verifies what must hold at any time; 0, or -EUCLEAN with what is wrong. O(live blocks). Counts the
- * pages that each tier has. */
+/* Verifies what must hold at any time; 0, or -EUCLEAN with what is wrong. O(live blocks). Counts
+ * the pages that each tier has. */
 int ff__space_check(const struct ff__space *space, uint64_t resident[FF_TIERS_MAX],
                     struct ff_error *error);
 

@@ -1,7 +1,7 @@
 /* Events to bytes and back, a block at a time: docs/trace-format.md, "Blocks".
  *
- * Every field has a column of its own, because equal things side by side compress best: of a million
- * accesses of the same device to the same range, these two columns are zeros. */
+ * Every field has a column of its own, because equal things side by side compress best: of a
+ * million accesses of the same device to the same range, these two columns are zeros. */
 #ifndef FF_TRACE_CODEC_H
 #define FF_TRACE_CODEC_H
 
@@ -81,8 +81,8 @@ struct ff__trace_decoder {
     unsigned kinds; /* likewise */
 };
 
-/* Takes up a block of `events` events in a file of that version of the format. False: it is no block. The bytes
- * are borrowed until the last event has been used. */
+/* Takes up a block of `events` events in a file of that version of the format. False: it is no
+ * block. The bytes are borrowed until the last event has been used. */
 bool ff__trace_decoder_start(struct ff__trace_decoder *decoder, uint32_t version,
                              const uint8_t *bytes, size_t size, uint32_t events);
 

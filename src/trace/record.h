@@ -1,11 +1,12 @@
 /* Recording a live run: what a backend sees, written to a trace from any of its threads.
  *
- * One lock orders the events and their times. It is never held while anybody's memory is touched that
- * could be managed, because the fault could only be served by a thread that wants the lock.
+ * One lock orders the events and their times. It is never held while anybody's memory is touched
+ * that could be managed, because the fault could only be served by a thread that wants the lock.
  *
  * Events are copied into a queue, which is all that happens in a faulting thread's signal handler
- * (`handler=sigbus`): a thread of the recorder's own, to which no signal comes, codes, compresses and
- * writes them. When the disk cannot keep up, events wait for room in the queue; none is left out. */
+ * (`handler=sigbus`): a thread of the recorder's own, to which no signal comes, codes, compresses
+ * and writes them. When the disk cannot keep up, events wait for room in the queue; none is left
+ * out. */
 #ifndef FF_TRACE_RECORD_H
 #define FF_TRACE_RECORD_H
 
@@ -19,8 +20,8 @@ struct ff__recorder;
 struct ff__recorder_config {
     const char *path; /* "%p" in it becomes the process ID */
     uint64_t address_space, memory;
-    bool
-        touches; /* faults are touches: nothing is resident when a launch begins, or comes unasked */
+    /* faults are touches: nothing is resident when a launch begins, or comes unasked */
+    bool touches;
     struct ff__log log;
 };
 
@@ -49,8 +50,8 @@ void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t 
 /* Only with `touches`: what threads have done on the device since their last touches. */
 void ff__record_work(struct ff__recorder *recorder, uint32_t device);
 
-/* The program has written to the host's copies of these pages, of a block whose first page is at `offset`, and not
- * through a device. */
+/* The program has written to the host's copies of these pages, of a block whose first page is at
+ * `offset`, and not through a device. */
 void ff__record_host_write(struct ff__recorder *recorder, uint64_t offset,
                            const struct ff_mask *pages);
 
@@ -58,8 +59,9 @@ void ff__record_host_write(struct ff__recorder *recorder, uint64_t offset,
 void ff__record_faults(struct ff__recorder *recorder, const struct ff__fault *faults,
                        uint32_t count, uint64_t base);
 
-/* Pages of a block whose first page is at `offset` have come to the device (FF_TRACE_MIGRATE), have left it
- * (FF_TRACE_EVICT), or have left it with another content than they came with (FF_TRACE_WRITTEN). */
+/* Pages of a block whose first page is at `offset` have come to the device (FF_TRACE_MIGRATE), have
+ * left it (FF_TRACE_EVICT), or have left it with another content than they came with
+ * (FF_TRACE_WRITTEN). */
 void ff__record_moves(struct ff__recorder *recorder, enum ff_trace_kind kind, uint32_t device,
                       uint64_t offset, const struct ff_mask *pages);
 

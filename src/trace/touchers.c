@@ -2,8 +2,8 @@
 
 #include <time.h>
 
-/* Linux's clock of the CPU time of any thread of the process (include/linux/posix-timers_types.h: the number's
- * complement, one bit that says "a thread's", and the clock CPUCLOCK_SCHED). */
+/* Linux's clock of the CPU time of any thread of the process (include/linux/posix-timers_types.h:
+ * the number's complement, one bit that says "a thread's", and the clock CPUCLOCK_SCHED). */
 static clockid_t clock_of(int32_t thread) {
     return (clockid_t)(~(uint32_t)thread << 3 | 6u);
 }

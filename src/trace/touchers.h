@@ -1,9 +1,11 @@
-/* Threads whose first touches of pages are recorded: their numbers, and the CPU time each has used between two
- * touches. While a thread waits for a page it uses none, so that this is the time of its own work. What the kernel
- * takes for the fault on the thread's account is in it, too; the least that was seen so far is taken for that.
+/* Threads whose first touches of pages are recorded: their numbers, and the CPU time each has used
+ * between two touches. While a thread waits for a page it uses none, so that this is the time of
+ * its own work. What the kernel takes for the fault on the thread's account is in it, too; the
+ * least that was seen so far is taken for that.
  *
- * Threads that have touched something while a launch ran are taken for those that run kernels. What another one does
- * during a launch, such as the program's own that waits for it, is no part of it. */
+ * Threads that have touched something while a launch ran are taken for those that run kernels. What
+ * another one does during a launch, such as the program's own that waits for it, is no part of it.
+ */
 #ifndef FF_TRACE_TOUCHERS_H
 #define FF_TRACE_TOUCHERS_H
 
@@ -24,8 +26,9 @@ struct ff__touchers {
     uint64_t cost_ns;  /* of a fault, to the thread; 0: none was seen so far */
 };
 
-/* The number of a thread of this process that has just met an absent page, and the nanoseconds of its work since it was
- * last asked about or since ff__touchers_begin(); at least 1. Safe in a signal handler. */
+/* The number of a thread of this process that has just met an absent page, and the nanoseconds of
+ * its work since it was last asked about or since ff__touchers_begin(); at least 1. Safe in a
+ * signal handler. */
 uint32_t ff__touchers_touch(struct ff__touchers *touchers, int32_t thread, uint32_t *work_ns);
 
 /* A launch begins: what the threads have done so far is forgotten. */
@@ -34,7 +37,8 @@ void ff__touchers_begin(struct ff__touchers *touchers);
 /* It has ended. */
 void ff__touchers_end(struct ff__touchers *touchers);
 
-/* The work of one thread since its last touch; 0: none, or the thread runs no kernels. It is told once. */
+/* The work of one thread since its last touch; 0: none, or the thread runs no kernels. It is told
+ * once. */
 uint32_t ff__touchers_rest(struct ff__touchers *touchers, uint32_t number);
 
 #endif

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <zstd.h>
 
-/* Measured on regular and random accesses and on faults: level 3 writes at two thirds of the speed, and
- * what it writes is not smaller; columns of small numbers leave little to find. */
+/* Measured on regular and random accesses and on faults: level 3 writes at two thirds of the speed,
+ * and what it writes is not smaller; columns of small numbers leave little to find. */
 #define LEVEL 1
 
 struct ff_trace_writer {

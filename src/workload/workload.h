@@ -101,14 +101,16 @@ enum ff__action_kind {
     FF__ACTION_LAUNCH,     /* kernel, device; launches on one device run in order */
     FF__ACTION_HOST_READ,  /* array, offset, bytes; waits for the device first */
     FF__ACTION_HOST_WRITE, /* the same */
-    FF__ACTION_SYNCHRONIZE, /* the host waits for all devices: cudaDeviceSynchronize and nothing less */
+    /* the host waits for all devices: cudaDeviceSynchronize and nothing less */
+    FF__ACTION_SYNCHRONIZE,
     FF__ACTION_PREFETCH, /* array, offset, bytes, device: an explicit hint of the program */
     /* array, offset, bytes, device: an allocator in the program has taken the memory back, or
      * handed it out again; takes effect between the launches before and after it */
     FF__ACTION_INACTIVE,
     FF__ACTION_ACTIVE,
     FF__ACTION_WORK, /* the host itself is at work for work_ns, and then the device goes on */
-    FF__ACTION_ITERATION, /* waits as SYNCHRONIZE does; one of several equal iterations of the program has ended */
+    /* waits as SYNCHRONIZE does; one of several equal iterations of the program has ended */
+    FF__ACTION_ITERATION,
 };
 
 /* What the host does next. */

@@ -59,7 +59,8 @@ static void test_gives_memory_back(void **state) {
     ff__lazy_unmap(array, SIZE);
 }
 
-/* A page that is read, one that is written, one that is written zeros, and others; before a last page that is no whole one. */
+/* A page that is read, one that is written, one that is written zeros, and others; before a last
+ * page that is no whole one. */
 static void test_tells_what_is_used(void **state) {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = SIZE * 4;

@@ -118,8 +118,8 @@ static void test_every_way_follows_the_definition(void **state) {
     }
 }
 
-/* By hand: the last pair counts in the first pass with its own key, in the second with that of eight
- * pairs on, where its own goes to pair 503. */
+/* By hand: the last pair counts in the first pass with its own key, in the second with that of
+ * eight pairs on, where its own goes to pair 503. */
 static void test_example(void **state) {
     (void)state;
     struct ff__sum sum;

@@ -1,8 +1,10 @@
-# What the tests of the command line share. A test is called with the folder for its files, farfault,
-# the two stubs, json_get, without_userfaultfd and the program's stub linked statically. It copies farfault
-# beside the stubs, where farfault takes them for the preload and the bundled programs.
+# What the tests of the command line share. A test is called with the folder for its files,
+# farfault, the two stubs, json_get, without_userfaultfd and the program's stub linked statically.
+# It copies farfault beside the stubs, where farfault takes them for the preload and the bundled
+# programs.
 set -u
-scratch=$1 farfault=$2 preload_stub=$3 program_stub=$4 json_get=$5 without_userfaultfd=$6 static_stub=$7
+scratch=$1 farfault=$2 preload_stub=$3 program_stub=$4 json_get=$5 without_userfaultfd=$6 \
+    static_stub=$7
 failures=0
 source=$(cd "$(dirname "$0")/../.." && pwd)
 
@@ -33,7 +35,8 @@ check_results() {
         set -- "$@" --instance "$result"
     done
     [ $# -eq 0 ] && return
-    /usr/bin/jsonschema "$@" "$source/data/schema/results.json" >invalid 2>&1 || fail "not as in the schema: $(cat invalid)"
+    /usr/bin/jsonschema "$@" "$source/data/schema/results.json" >invalid 2>&1 ||
+        fail "not as in the schema: $(cat invalid)"
 }
 
 finish() {

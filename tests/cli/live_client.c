@@ -1,4 +1,5 @@
-/* live_client WHAT [SIZE]: an OpenCL program that does one of a few things, for tests of what farfault says of it. */
+/* live_client WHAT [SIZE]: an OpenCL program that does one of a few things, for tests of what
+ * farfault says of it. */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 
@@ -63,8 +64,9 @@ static void use_buffer(void) {
     launch(kernel);
 }
 
-/* Ten buffers, one after the other, each released as soon as its launch and a read are enqueued. The first waits for an
- * event, so that none has ended when the last is made. `keeps`: one reference to each, or a part of each, stays. */
+/* Ten buffers, one after the other, each released as soon as its launch and a read are enqueued.
+ * The first waits for an event, so that none has ended when the last is made. `keeps`: one
+ * reference to each, or a part of each, stays. */
 enum keeps { NOTHING, REFERENCES, PARTS };
 
 static void use_buffers_in_turn(enum keeps keeps) {

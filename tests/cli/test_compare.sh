@@ -4,7 +4,8 @@
 need_userfaultfd
 export STUB_LOG="$scratch/log"
 
-# ---- everything is well. The footprint is 100 MiB; plain and nvidia-1 take 1 s, nvidia 2 s, demand 4 s.
+# ---- everything is well. The footprint is 100 MiB; plain and nvidia-1 take 1 s, nvidia 2 s, demand
+# 4 s.
 
 status 0 compare --size 1M --memory 50% --runs 2 --json=all.json --devices 2 atax
 cat >expected <<END
@@ -37,7 +38,8 @@ has out '4.000-4.000'
 has out '4.00x'
 has out '50.0 %'
 has out 'geometric means'
-has out 'nvidia              50%               2.00x                     50 %  3 MiB    1 of 1  the NVIDIA driver: '
+has out \
+    'nvidia              50%               2.00x                     50 %  3 MiB    1 of 1  the NVIDIA driver: '
 [ ! -s err ] || fail "progress in a pipe: $(cat err)"
 
 json all.json '[10]' runs
@@ -91,11 +93,15 @@ has log "demand|67108864|pthread| --own"
 status 0 compare --runs 1 --systems demand --memory 64M atax,srad bicg
 for name in atax srad bicg; do has out "$name, footprint"; done
 status 0 compare --runs 1 --systems demand --memory 64M atax "$scratch/programs/hotspot --own"
-[ "$(grep -c '  yes$' out)" -eq 3 ] && [ "$(grep -c '  exit 0$' out)" -eq 3 ] || fail "verdicts: $(cat out)"
-status 0 compare --runs 1 --systems demand --memory 64M --same-output --json=same.json atax "$scratch/programs/hotspot --own"
-[ "$(grep -c '  yes$' out)" -eq 3 ] && [ "$(grep -c '  same output$' out)" -eq 3 ] || fail "verdicts: $(cat out)"
+[ "$(grep -c '  yes$' out)" -eq 3 ] && [ "$(grep -c '  exit 0$' out)" -eq 3 ] ||
+    fail "verdicts: $(cat out)"
+status 0 compare --runs 1 --systems demand --memory 64M --same-output --json=same.json atax \
+    "$scratch/programs/hotspot --own"
+[ "$(grep -c '  yes$' out)" -eq 3 ] && [ "$(grep -c '  same output$' out)" -eq 3 ] ||
+    fail "verdicts: $(cat out)"
 json same.json true runs 5 verified
-status 1 compare --runs 1 --systems demand --memory 64M --same-output "$scratch/programs/hotspot; echo \${FARFAULT_SYSTEM:-plain}"
+status 1 compare --runs 1 --systems demand --memory 64M --same-output \
+    "$scratch/programs/hotspot; echo \${FARFAULT_SYSTEM:-plain}"
 [ "$(grep -c '  same output$' out)" -eq 1 ] || fail "verdicts: $(cat out)"
 has out 'no: its output differs from that of the first run in line 3'
 
@@ -106,7 +112,8 @@ status 0 compare --runs 2 --systems demand --host tier atax
 
 status 0 compare --runs 5 --systems demand,nvidia,auto --memory 64M --json=pairs.json atax,srad
 has out 'x demand (95 %)'
-[ "$(grep -c '0.500 (0.500-0.500)' out)" -eq 3 ] || fail "not two programs and their mean: $(cat out)"
+[ "$(grep -c '0.500 (0.500-0.500)' out)" -eq 3 ] ||
+    fail "not two programs and their mean: $(cat out)"
 json pairs.json demand runs 3 paired to
 json pairs.json 0.25 runs 4 paired ratio
 json pairs.json null runs 2 paired
@@ -114,13 +121,17 @@ json pairs.json 0.5 means 1 paired high
 json pairs.json 5 means 1 paired pairs
 json all.json null means 1 paired
 
-# ---- lower bounds, from a recording: 8 MiB that are fetched once; a run of the stub takes 1 s at least
+# ---- lower bounds, from a recording: 8 MiB that are fetched once; a run of the stub takes 1 s at
+# least
 
-"$farfault" sim hotspot:size=12M,steps=4 --systems demand --memory 100% --trace touches.trace >out 2>err || fail "$(cat err)"
+"$farfault" sim hotspot:size=12M,steps=4 --systems demand --memory 100% --trace touches.trace >out \
+    2>err || fail "$(cat err)"
 export STUB_TRACE="$scratch/touches.trace"
 status 0 compare --bound --runs 1 --systems demand,nvidia --memory 5M,6M --json=bound.json atax
-[ "$(grep -c "demand|4194304|" log)" -eq 2 ] || fail "not recorded with the least memory: $(cat log)"
-has out 'note: demand at 5M, nvidia at 5M, demand at 6M, nvidia at 6M moved less than the lower bound, which is wrong'
+[ "$(grep -c "demand|4194304|" log)" -eq 2 ] ||
+    fail "not recorded with the least memory: $(cat log)"
+has out \
+    'note: demand at 5M, nvidia at 5M, demand at 6M, nvidia at 6M moved less than the lower bound, which is wrong'
 has out 'x bound'
 json bound.json '[4]' bounds
 json bound.json 'lower bound' bounds 0 kind
@@ -132,7 +143,8 @@ json bound.json '[2]' bounds 0 moved_less
 json bound.json '[0]' bounds 0 took_less
 json bound.json 4 means 0 above_bound
 json bound.json 2 means 1 above_bound
-status 0 compare --bound --runs 1 --systems demand --memory 64M --link host=1MB/s --json=bound.json atax
+status 0 compare --bound --runs 1 --systems demand --memory 64M --link host=1MB/s \
+    --json=bound.json atax
 json bound.json 8.388608 bounds 0 seconds
 json bound.json fetching bounds 0 why
 unset STUB_TRACE
@@ -180,6 +192,7 @@ wait_for log
 kill -TERM $!
 wait $!
 got=$?
-[ $got -eq 143 ] && has err 'farfault compare: stopped by signal 15' || fail "after SIGTERM: status $got"
+[ $got -eq 143 ] && has err 'farfault compare: stopped by signal 15' ||
+    fail "after SIGTERM: status $got"
 
 finish

@@ -1,8 +1,9 @@
 #!/bin/sh
-# What is on the disk when farfault is killed, or a call of it fails, at any step. strace kills at, or fails, each call that can
-# change a disk, one in each run. Between two such calls the disk stays as it is, so these are all the states that a crash can leave,
-# but for what other threads do at the same time. Each file must then be as it was before or whole, while what earlier crashes
-# have left lies around. TEST_REPEATS: kills at all calls, of whatever kind.
+# What is on the disk when farfault is killed, or a call of it fails, at any step. strace kills at,
+# or fails, each call that can change a disk, one in each run. Between two such calls the disk stays
+# as it is, so these are all the states that a crash can leave, but for what other threads do at the
+# same time. Each file must then be as it was before or whole, while what earlier crashes have left
+# lies around. TEST_REPEATS: kills at all calls, of whatever kind.
 repeats=${TEST_REPEATS:-}
 . "$(dirname "$0")/common.sh"
 saxpy=$8
@@ -18,7 +19,8 @@ trace() {
     got=$?
 }
 
-# The file is what the command makes of it: the same bytes each time, unless $reads is what reads it.
+# The file is what the command makes of it: the same bytes each time, unless $reads is what reads
+# it.
 is_whole() {
     case $1 in # where the command fails, it says so in an object
     *.json) [ "$("$json_get" "$1" good 2>/dev/null)" != false ] || return 0 ;;
@@ -28,7 +30,8 @@ is_whole() {
 
 expect_whole() {
     for file in $files; do
-        is_whole "$file" || cmp -s "$file" "../earlier/$file" || { [ ! -e "../earlier/$file" ] && [ ! -e "$file" ]; } ||
+        is_whole "$file" || cmp -s "$file" "../earlier/$file" || { [ ! -e "../earlier/$file" ] &&
+            [ ! -e "$file" ]; } ||
             fail "$1: $file is neither as it was nor whole: $(head -c 80 "$file")"
     done
 }
@@ -74,7 +77,8 @@ counts() {
     shift
     trace -e "trace=$counted" "$@"
     sed -nE 's/^([0-9]+ +)?([a-z0-9_]+)\(.*/\1 \2/p' ../calls |
-        awk '{ call = $NF; n = ++seen[$0]; if (n > most[call]) most[call] = n } END { for (call in most) print call, most[call] }'
+        awk \
+            '{ call = $NF; n = ++seen[$0]; if (n > most[call]) most[call] = n } END { for (call in most) print call, most[call] }'
 }
 
 # each CALLS EFFECT COMMAND...: in one run after the other; after_EFFECT checks what is left.
@@ -116,7 +120,8 @@ after_error() {
     expect_nothing_else "$1"
 }
 
-# crash READS 'FILE...' COMMAND...: which makes these files; those that are in the folder `earlier` are there before.
+# crash READS 'FILE...' COMMAND...: which makes these files; those that are in the folder `earlier`
+# are there before.
 crash() {
     reads=$1 files=$2 kills=0
     shift 2
@@ -142,7 +147,8 @@ for file in a.json runs t.trace; do
     echo 'of an earlier run' >earlier/$file
 done
 
-crash '' 'a.json a.csv' "$farfault" sim stream:size=1M --systems nvidia --gpu gtx1080ti --memory 50% --json=a.json --csv=a.csv
+crash '' 'a.json a.csv' "$farfault" sim stream:size=1M --systems nvidia --gpu gtx1080ti --memory \
+    50% --json=a.json --csv=a.csv
 
 follow='' # the program is killed with farfault, but not counted
 crash '' run.json "$farfault" run --quiet --json=run.json -- ../programs/atax
@@ -172,9 +178,11 @@ goes_on() {
 "$farfault" repro uvmsmart --jobs 1 --json --resume none >whole.json
 crash goes_on runs "$farfault" repro uvmsmart --jobs 1 --resume runs
 
-crash "$farfault export --output ../exported" t.trace env FARFAULT_MEMORY=6M FARFAULT_RECORD=t.trace "$saxpy"
+crash "$farfault export --output ../exported" t.trace env FARFAULT_MEMORY=6M \
+    FARFAULT_RECORD=t.trace "$saxpy"
 
-# The file for the host's part of memory loses its name at once; if not, it does not keep the next program from starting.
+# The file for the host's part of memory loses its name at once; if not, it does not keep the next
+# program from starting.
 cd work || exit 1
 trace -e trace=unlink -e inject=unlink:signal=KILL:when=1 "$farfault" run --host tier -- true
 [ "$got" -eq 137 ] || fail "not killed before the host's file lost its name: $(cat ../err)"

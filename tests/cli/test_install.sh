@@ -1,6 +1,6 @@
 #!/bin/sh
-# An installed farfault works from where it is, others' projects find it, and it goes without a trace.
-# Usage: test_install.sh FOLDER CMAKE BUILD LIBRARY_FOLDER SOURCE
+# An installed farfault works from where it is, others' projects find it, and it goes without a
+# trace. Usage: test_install.sh FOLDER CMAKE BUILD LIBRARY_FOLDER SOURCE
 set -eu
 folder=$1 cmake=$2 build=$3 source=$5
 prefix=$1/prefix library=$1/prefix/$4
@@ -23,13 +23,16 @@ sed 's/conv_pool 64/conv_pool 128/' "$prefix/share/farfault/networks/cifarnet.tx
 
 # C and C++ projects find headers and libraries: with pkg-config, the static one too, and with CMake
 export PKG_CONFIG_PATH="$library/pkgconfig"
-[ "$(pkg-config --modversion farfault)" = "$(sed -n 's/^project(farfault VERSION \([0-9.]*\) .*/\1/p' "$source/CMakeLists.txt")" ]
+[ "$(pkg-config --modversion farfault)" = \
+    "$(sed -n 's/^project(farfault VERSION \([0-9.]*\) .*/\1/p' "$source/CMakeLists.txt")" ]
 saxpy=$source/examples/embed/saxpy.c
 consumer=$source/tests/packaging/consumer
 cc -o "$folder/shared" "$saxpy" $(pkg-config --cflags --libs farfault) -Wl,-rpath,"$library"
 cc -static -o "$folder/static" "$saxpy" $(pkg-config --static --cflags --libs farfault)
-c++ -std=c++17 -o "$folder/count" "$consumer/count.cpp" $(pkg-config --cflags --libs farfault) -Wl,-rpath,"$library"
-"$cmake" -S "$consumer" -B "$folder/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DSAXPY="$saxpy" >/dev/null
+c++ -std=c++17 -o "$folder/count" "$consumer/count.cpp" $(pkg-config --cflags --libs farfault) \
+    -Wl,-rpath,"$library"
+"$cmake" -S "$consumer" -B "$folder/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DSAXPY="$saxpy" \
+    >/dev/null
 "$cmake" --build "$folder/consumer" >/dev/null
 
 cd /
@@ -39,7 +42,8 @@ fi
 for program in shared static count consumer/saxpy consumer/count; do
     "$folder/$program" | grep 'verified: yes'
 done
-"$farfault" run --json="$folder/summary" --memory 8M -- "$library/farfault/programs/streamtriad" --size 12M --check |
+"$farfault" run --json="$folder/summary" --memory 8M -- "$library/farfault/programs/streamtriad" \
+    --size 12M --check |
     grep 'verified: yes'
 grep -q '"mode": "managed"' "$folder/summary"
 "$farfault" compare --systems nvidia --size 12M --runs 1 streamtriad

@@ -1,6 +1,7 @@
 #!/bin/sh
-# farfault run with the real preload and a client that does one thing at a time: summaries after every kind of end, what
-# is said where nothing or too little is managed, broken invariants, footprints, kinds of devices.
+# farfault run with the real preload and a client that does one thing at a time: summaries after
+# every kind of end, what is said where nothing or too little is managed, broken invariants,
+# footprints, kinds of devices.
 . "$(dirname "$0")/common.sh"
 cp "$8" client
 mkdir broken
@@ -108,23 +109,32 @@ fi
 
 # ---- nothing managed
 
-mistake 0 'farfault run: nothing was managed: ./client looked at OpenCL devices, but made no buffers' run -- ./client devices
-mistake 0 'farfault run: nothing was managed: ./client used only what farfault does not manage: clCreateImage (1 call)' run -- ./client image
-mistake 0 'farfault run: nothing was managed: ./client made no OpenCL buffers; its 1 launches used memory of their own, *' run -- ./client malloc
+mistake 0 \
+    'farfault run: nothing was managed: ./client looked at OpenCL devices, but made no buffers' \
+    run -- ./client devices
+mistake 0 \
+    'farfault run: nothing was managed: ./client used only what farfault does not manage: clCreateImage (1 call)' \
+    run -- ./client image
+mistake 0 \
+    'farfault run: nothing was managed: ./client made no OpenCL buffers; its 1 launches used memory of their own, *' \
+    run -- ./client malloc
 mistake 0 'farfault run: nothing was managed: ./client looked *' run --quiet -- ./client devices
 LD_PRELOAD=$preload ./client devices 2>err
 has err 'farfault: nothing was managed: this program looked at OpenCL devices'
 FARFAULT_MEMROY=4M LD_PRELOAD=$preload ./client devices 2>err
-has err 'farfault: the environment has FARFAULT_MEMROY, which is not a setting; the nearest is FARFAULT_MEMORY'
+has err \
+    'farfault: the environment has FARFAULT_MEMROY, which is not a setting; the nearest is FARFAULT_MEMORY'
 
 # ---- too little of something
 
 for limit in '-v 4000000' '-n 6'; do
-    printf '#!/bin/sh\nexec 3>&- 4>&- 5>&-\nulimit %s\nexec %s "$@"\n' "$limit" "$scratch/farfault" >"limited$limit"
+    printf '#!/bin/sh\nexec 3>&- 4>&- 5>&-\nulimit %s\nexec %s "$@"\n' "$limit" \
+        "$scratch/farfault" >"limited$limit"
     chmod +x "limited$limit"
 done
 farfault="$scratch/limited-v 4000000"
-mistake 1 'farfault run: cannot reserve 549755813888 bytes of managed addresses: *(ulimit -v)*' run -- true
+mistake 1 'farfault run: cannot reserve 549755813888 bytes of managed addresses: *(ulimit -v)*' \
+    run -- true
 farfault="$scratch/limited-n 6"
 mistake 1 'farfault run: cannot set up the software device: Too many open files' run -- true
 farfault=$scratch/farfault
@@ -132,14 +142,17 @@ FARFAULT_ADDRESS_SPACE=16M
 export FARFAULT_ADDRESS_SPACE
 status 1 run --memory 4M -- ./client buffer 32 # more than the device says that it has
 has err 'clCreateBuffer: -61'
-mistake 1 'farfault: no managed memory for 9437184 bytes: FARFAULT_ADDRESS_SPACE is used up' run --memory 4M -- ./client turns 9
+mistake 1 'farfault: no managed memory for 9437184 bytes: FARFAULT_ADDRESS_SPACE is used up' run \
+    --memory 4M -- ./client turns 9
 LD_PRELOAD=$preload ./client turns 9 2>err || fail "unmanaged: status $?"
 has err 'farfault: no managed memory for 9437184 bytes'
 has err '  not all    no managed memory for 9437184 bytes'
 unset FARFAULT_ADDRESS_SPACE
 mkdir disk
 if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
-    unshare -rm sh -c "mount -t tmpfs -o size=8M none disk && exec $farfault run --memory 4M --host disk/x -- ./client buffer 32" >out 2>err
+    unshare -rm sh -c \
+        "mount -t tmpfs -o size=8M none disk && exec $farfault run --memory 4M --host disk/x -- ./client buffer 32" \
+        >out 2>err
     got=$?
     [ $got -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] || fail "full disk: status $got: $(cat err)"
     has err 'farfault: no managed memory for 33554432 bytes: the host file has no room left'
@@ -189,12 +202,14 @@ has err 'footprint 4 MiB, memory 8 MiB'
 status 0 record --touches --quiet --memory 16M --output touches.trace -- ./client buffer
 status 0 probe --output soft.json
 has out '2048 KiB'
-status 0 replay touches.trace --gpu soft.json --systems demand,nvidia-1 --memory 16M --json=touches.json
+status 0 replay touches.trace --gpu soft.json --systems demand,nvidia-1 --memory 16M \
+    --json=touches.json
 has out 'recorded: what each launch touched first, and again after 16 MiB of other pages'
 json touches.json soft runs 1 device
 json touches.json 1024 runs 1 faults
 cp touches.trace older.trace
-says 1 '*nothing was managed: *no trace was written to *older.trace' "$farfault" record --output older.trace -- true
+says 1 '*nothing was managed: *no trace was written to *older.trace' "$farfault" record --output \
+    older.trace -- true
 cmp touches.trace older.trace || fail "a trace was lost to a program without one"
 FARFAULT_TOUCHES=on
 export FARFAULT_TOUCHES
@@ -225,7 +240,8 @@ status 0 compare --runs 1 --systems nvidia --memory 16M --device-type cpu "$scra
 
 # ---- a lower bound, from a recording: of a buffer that fits
 
-status 0 compare --bound --runs 1 --systems demand,nvidia-1 --memory 8M --json=bound.json "$scratch/client buffer"
+status 0 compare --bound --runs 1 --systems demand,nvidia-1 --memory 8M --json=bound.json \
+    "$scratch/client buffer"
 json bound.json 'lower bound' bounds 0 kind
 json bound.json 0 bounds 0 bytes_in
 
@@ -244,6 +260,7 @@ find kernels -name '*.so' | sort | cmp - compiled || fail 'compiled again'
 wait $idle
 [ "$(wc -l <idle)" -eq 2 ] || fail "not two lines: $(cat idle)"
 has idle 'farfault run: sleep has called no OpenCL function so far: nothing is managed yet'
-has idle 'farfault run: nothing was managed: sleep called no OpenCL function that farfault could see'
+has idle \
+    'farfault run: nothing was managed: sleep called no OpenCL function that farfault could see'
 
 finish

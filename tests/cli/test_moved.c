@@ -62,7 +62,8 @@ static void test_tables(void **state) {
 
 /* ---- advice ---- */
 
-/* A program of 100 MiB on a device of 64 MiB: one kernel that was launched ten times, and one buffer. */
+/* A program of 100 MiB on a device of 64 MiB: one kernel that was launched ten times, and one
+ * buffer. */
 static struct ff__account program(void) {
     struct ff__account account = {.devices = 1, .memory = 64 * MB, .footprint = 100 * MB};
     account.stats.evictions = 1;

@@ -142,8 +142,8 @@ static void test_amounts(void **state) {
 
 /* ---- pairs ---- */
 
-/* Ratios of 1, 2, 4, 8 and 16: a mean of 4; logarithms of base 2 have a standard error of sqrt(2.5 / 5), and the 97.5 %
- * quantile of Student's t for 4 degrees of freedom is 2.776. */
+/* Ratios of 1, 2, 4, 8 and 16: a mean of 4; logarithms of base 2 have a standard error of sqrt(2.5
+ * / 5), and the 97.5 % quantile of Student's t for 4 degrees of freedom is 2.776. */
 static void test_paired(void **state) {
     double logs[5];
     (void)state;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `farfault repro` writes, of a published file with a few of its configurations, and how one that was killed goes on. The
-# numbers are golden.repro's.
+# What `farfault repro` writes, of a published file with a few of its configurations, and how one
+# that was killed goes on. The numbers are golden.repro's.
 . "$(dirname "$0")/common.sh"
 unset HOME
 
@@ -18,12 +18,15 @@ END
 publish TBN
 status 0 repro uvmsmart
 [ ! -s err ] || fail "repro wrote to standard error: $(cat err)"
-has out "1/2  hotspot:n=1024,pyramid=2,steps=8, 1073741824 bytes: demand:prefetch=none,evict=lru-2m: 0.145382 s"
+has out \
+    "1/2  hotspot:n=1024,pyramid=2,steps=8, 1073741824 bytes: demand:prefetch=none,evict=lru-2m: 0.145382 s"
 has out "prefetchers.time: Prefetchers: time of kernels and faults, us"
 [ "$(grep -c 'geometric mean' out)" -eq 4 ] || fail "not 4 tables: $(cat out)"
 faults=$(sed -n '/^prefetchers.faults/,/^$/p' out)
-echo "$faults" | grep -q 'OnDemand hotspot *3072 *3072 *+0.0 %$' || fail "no row of OnDemand: $faults"
-echo "$faults" | grep -q 'geometric mean *4344\.5 *[0-9.]* *-[0-9.]* %$' || fail "no mean of 3072 and 6144: $faults"
+echo "$faults" | grep -q 'OnDemand hotspot *3072 *3072 *+0.0 %$' ||
+    fail "no row of OnDemand: $faults"
+echo "$faults" | grep -q 'geometric mean *4344\.5 *[0-9.]* *-[0-9.]* %$' ||
+    fail "no mean of 3072 and 6144: $faults"
 
 status 0 repro uvmsmart --jobs 1 --json
 cp out tables
@@ -33,10 +36,13 @@ json tables 3072 tables 1 rows 0 ours
 json tables 6144 tables 1 rows 1 paper
 json tables prefetchers.time runs 0 table
 status 0 repro uvmsmart --jobs 1 --csv
-grep -q '^prefetchers.faults,OnDemand hotspot,3072\(\.0*\)*,3072' out || fail "no row of OnDemand: $(cat out)"
+grep -q '^prefetchers.faults,OnDemand hotspot,3072\(\.0*\)*,3072' out ||
+    fail "no row of OnDemand: $(cat out)"
 
 publish Nonesuch
-mistake 1 "farfault repro: published/uvmsmart.json: prefetchers: unknown configuration 'Nonesuch' of 'hotspot'" repro uvmsmart
+mistake 1 \
+    "farfault repro: published/uvmsmart.json: prefetchers: unknown configuration 'Nonesuch' of 'hotspot'" \
+    repro uvmsmart
 echo '{' >data/published/uvmsmart.json
 mistake 1 "farfault repro: */data/published/uvmsmart.json: line *" repro uvmsmart
 
@@ -48,10 +54,12 @@ json out batches name
 json out '[5]' tables
 json out 130 tables 0 rows 0 paper
 for row in 0 1 2 3; do # within a factor of two of what was measured
-    awk -v ours="$("$json_get" out tables 0 rows $row ours)" -v paper="$("$json_get" out tables 0 rows $row paper)" \
+    awk -v ours="$("$json_get" out tables 0 rows $row ours)" -v \
+        paper="$("$json_get" out tables 0 rows $row paper)" \
         'BEGIN { exit !(ours > paper / 2 && ours < paper * 2) }' || fail "batch $row: $(cat out)"
 done
-sed 's/"system": "demand"/"system": "none-such"/' "$source/data/published/batches.json" >data/published/batches.json
+sed 's/"system": "demand"/"system": "none-such"/' "$source/data/published/batches.json" \
+    >data/published/batches.json
 mistake 1 'farfault repro: batches: *none-such*' repro batches
 
 # ---- runs that are kept ----
@@ -60,7 +68,8 @@ mistake 1 'farfault repro: batches: *none-such*' repro batches
 {
     echo '{"tables": [{"id": "evictors", "what": "Evictors", "rows": ['
     for config in LRU Random SL TBN; do
-        echo "{\"config\": \"$config\", \"bench\": \"StreamTriad\", \"memory\": \"10MB\", \"faults\": 1}"
+        echo \
+            "{\"config\": \"$config\", \"bench\": \"StreamTriad\", \"memory\": \"10MB\", \"faults\": 1}"
         [ $config = TBN ] || echo ,
     done
     echo ']}]}'
@@ -121,7 +130,8 @@ status 0 repro uvmsmart
 [ "$(earlier out)" -eq 4 ] || fail "nothing was kept in the cache: $(ls -R cache)"
 status 0 repro uvmsmart --fresh
 [ "$(earlier out)" -eq 0 ] || fail "--fresh went on: $(cat out)"
-mistake 1 "farfault repro: no/such/runs: No such file or directory" repro uvmsmart --resume no/such/runs
+mistake 1 "farfault repro: no/such/runs: No such file or directory" repro uvmsmart --resume \
+    no/such/runs
 
 # What is no regular file stays what it is.
 mkfifo pipe

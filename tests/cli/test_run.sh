@@ -13,11 +13,13 @@ status 0 run env printf %s --memory # what follows the program is its own
 status 127 run --json missing-program
 mv out missing.json
 json missing.json false good
-json missing.json 'missing-program: no such program; give its path, or a name that is in PATH' runs 0 reason
+json missing.json 'missing-program: no such program; give its path, or a name that is in PATH' \
+    runs 0 reason
 mistake 127 'farfault run: missing-program: no such program; *' run -- missing-program
 mistake 127 'farfault run: ./missing: no such program; *' run -- ./missing
 mistake 126 'farfault run: ./out cannot be executed: Permission denied' run -- ./out
-mistake 139 'farfault run: sh was killed by signal 11 (Segmentation fault*' run -- sh -c 'kill -SEGV $$'
+mistake 139 'farfault run: sh was killed by signal 11 (Segmentation fault*' run -- sh -c \
+    'kill -SEGV $$'
 
 "$farfault" run -- sh -c 'echo yes >started && exec sleep 100' 2>err &
 wait_for started
@@ -27,7 +29,8 @@ got=$?
 [ $got -eq 143 ] || fail "after SIGTERM: status $got"
 has err 'farfault run: sh was killed by signal 15'
 
-# Killed, it takes the program along, also one without the preload. Nobody may have waited for it: then it is a zombie.
+# Killed, it takes the program along, also one without the preload. Nobody may have waited for it:
+# then it is a zombie.
 ended() {
     state=$(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null)
     [ -z "$state" ] || [ "$state" = Z ]
@@ -57,13 +60,16 @@ status 0 run --system nvidia:threshold=25 --memory 5M --devices 3 --mechanism co
     --link host=1GB/s,1us --spin 1us --seed 7 --check --quiet -- env
 unset LD_PRELOAD
 for text in "LD_PRELOAD=$scratch/libfarfault-opencl.so:$scratch/programs/../libfarfault-opencl.so" \
-    FARFAULT_SYSTEM=nvidia:threshold=25 FARFAULT_MEMORY=5242880 FARFAULT_DEVICES=3 FARFAULT_MECHANISM=copy \
-    FARFAULT_HANDLER=sleep FARFAULT_LINK=host=1GB/s,1us FARFAULT_SPIN=1us FARFAULT_SEED=7 FARFAULT_CHECK=on \
+    FARFAULT_SYSTEM=nvidia:threshold=25 FARFAULT_MEMORY=5242880 FARFAULT_DEVICES=3 \
+        FARFAULT_MECHANISM=copy \
+    FARFAULT_HANDLER=sleep FARFAULT_LINK=host=1GB/s,1us FARFAULT_SPIN=1us FARFAULT_SEED=7 \
+        FARFAULT_CHECK=on \
     FARFAULT_REQUIRE=1 FARFAULT_SUMMARY=none 'POCL_DEVICES=pthread pthread pthread'; do
     has out "$text"
 done
 status 0 run -- env
-for text in FARFAULT_SYSTEM=auto FARFAULT_MEMORY=268435456 FARFAULT_SUMMARY=text POCL_DEVICES=pthread; do
+for text in FARFAULT_SYSTEM=auto FARFAULT_MEMORY=268435456 FARFAULT_SUMMARY=text \
+    POCL_DEVICES=pthread; do
     has out "$text"
 done
 FARFAULT_SYSTEM=demand FARFAULT_MEMORY=8M FARFAULT_SEED=3
@@ -94,7 +100,8 @@ status 0 run --json=run.json sh -c 'echo its output && exec programs/atax'
 has out 'its output'
 [ "$(wc -l <run.csv)" -eq 2 ] || fail "CSV: $(cat run.csv)"
 has run.csv 'sh,auto,,'
-mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run --json=none.json -- true
+mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run \
+    --json=none.json -- true
 json none.json false good
 json none.json false runs 0 good
 json none.json null runs 0 seconds
@@ -147,7 +154,8 @@ status 0 run --host tier --memory 50% -- programs/atax
 [ ! -e tier ] || fail 'the host file was left behind'
 mkdir full
 if unshare -rm sh -c "mount -t tmpfs -o size=1M none full" 2>/dev/null; then
-    unshare -rm sh -c "mount -t tmpfs -o size=1M none full && exec $farfault run --host full/x -- true" 2>err
+    unshare -rm sh -c \
+        "mount -t tmpfs -o size=1M none full && exec $farfault run --host full/x -- true" 2>err
     got=$?
     [ $got -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] || fail "full disk: status $got"
     has err 'No space left on device'
@@ -163,21 +171,26 @@ farfault=./limited
 mistake 2 'farfault run: host file *(ulimit -f)*' run --host tier -- true
 status 0 run -- sh -c 'grep SigIgn: /proc/self/status'
 # the program has the signal as ever: bit 24 is that of SIGXFSZ
-[ "$((0x$(sed -n 's/^SigIgn:[[:space:]]*//p' out) & 0x1000000))" -eq 0 ] || fail "SIGXFSZ is ignored: $(cat out)"
+[ "$((0x$(sed -n 's/^SigIgn:[[:space:]]*//p' out) & 0x1000000))" -eq 0 ] ||
+    fail "SIGXFSZ is ignored: $(cat out)"
 sed -i 's/100000/1000/' limited
-mistake 1 'farfault run: cannot make a file of * bytes in memory: File too large (ulimit -f)' run -- true
+mistake 1 'farfault run: cannot make a file of * bytes in memory: File too large (ulimit -f)' run \
+    -- true
 farfault=$scratch/farfault
 
 # ---- no OpenCL, no preload
 
 OCL_ICD_VENDORS=$scratch/missing
 export OCL_ICD_VENDORS
-mistake 1 'farfault run: there is no OpenCL runtime with a PoCL platform *; install the package pocl-opencl-icd' run -- true
+mistake 1 \
+    'farfault run: there is no OpenCL runtime with a PoCL platform *; install the package pocl-opencl-icd' \
+    run -- true
 unset OCL_ICD_VENDORS
 mkdir 'a space'
 cp farfault libfarfault-opencl.so 'a space'
 farfault="$scratch/a space/farfault"
-mistake 1 'farfault run: the path * has a space or a colon, which LD_PRELOAD cannot have; *' run -- true
+mistake 1 'farfault run: the path * has a space or a colon, which LD_PRELOAD cannot have; *' run \
+    -- true
 farfault=$scratch/farfault
 rm libfarfault-opencl.so
 mistake 1 'farfault run: the library libfarfault-opencl.so is neither *' run -- true

@@ -18,9 +18,11 @@ daemon=$!
 trap 'kill $daemon 2>/dev/null' EXIT
 wait_for "$socket"
 says 1 'farfaultd: *: a broker listens there already' "$farfaultd" --socket "$socket" --device a:8M
-mistake 1 'farfault run: --share *: there is no such device' run --share "$socket" --share-device gpu9 -- true
+mistake 1 'farfault run: --share *: there is no such device' run --share "$socket" --share-device \
+    gpu9 -- true
 
-says 0 '*' "$farfault" run --share "$socket" --memory 16M --system memharvester --check --json=run.json -- \
+says 0 '*' "$farfault" run --share "$socket" --memory 16M --system memharvester --check \
+    --json=run.json -- \
     "$program" --size 24M --check
 has out 'verified: yes'
 

@@ -22,26 +22,32 @@ calls() {
 kill_at() {
     call=$1 step=$2
     shift 2
-    exec strace -f -q -o calls.log -e signal=none -e "trace=$call" -e "inject=$call:signal=KILL:when=$step" "$@"
+    exec strace -f -q -o calls.log -e signal=none -e "trace=$call" -e \
+        "inject=$call:signal=KILL:when=$step" "$@"
 }
 
-# program DEVICE [COMMAND...]: as large as two devices, on one of its own and a part of an idle one, under this command.
+# program DEVICE [COMMAND...]: as large as two devices, on one of its own and a part of an idle one,
+# under this command.
 program() {
-    export FARFAULT_SHARE="$socket" FARFAULT_SHARE_DEVICE="$1" FARFAULT_MEMORY=8M FARFAULT_SYSTEM=memharvester
+    export FARFAULT_SHARE="$socket" FARFAULT_SHARE_DEVICE="$1" FARFAULT_MEMORY=8M \
+        FARFAULT_SYSTEM=memharvester
     shift
     "$@" "$saxpy"
 }
 
 start_broker() {
-    "$@" "$farfaultd" --socket "$socket" --device gpu0:8M --device gpu1:8M --device gpu2:16M >daemon 2>&1 &
+    "$@" "$farfaultd" --socket "$socket" --device gpu0:8M --device gpu1:8M --device gpu2:16M \
+        >daemon 2>&1 &
     daemon=$!
 }
 
-# How many descriptors the broker has once it has closed all connections; its only socket is then the one it listens at. Who
-# asks it something has the answer before the connection is closed. After a while: whatever it has.
+# How many descriptors the broker has once it has closed all connections; its only socket is then
+# the one it listens at. Who asks it something has the answer before the connection is closed. After
+# a while: whatever it has.
 tries=0
 descriptors() {
-    while [ "$(ls -l "/proc/$daemon/fd" | grep -c socket:)" -gt 1 ] && [ $((tries += 1)) -lt 500 ]; do
+    while [ "$(ls -l "/proc/$daemon/fd" | grep -c socket:)" -gt 1 ] &&
+        [ $((tries += 1)) -lt 500 ]; do
         sleep 0.02
     done
     ls "/proc/$daemon/fd" | wc -l
@@ -64,7 +70,8 @@ wait_for_broker() {
 finished() {
     wait "$1"
     got=$?
-    { [ $got -eq 0 ] && grep -qx 'verified: yes' "$2"; } || fail "$3: $2 ended with $got: $(cat "$2")"
+    { [ $got -eq 0 ] && grep -qx 'verified: yes' "$2"; } ||
+        fail "$3: $2 ended with $got: $(cat "$2")"
 }
 
 count_killed() {
@@ -80,7 +87,8 @@ trap stop_broker EXIT
 start_broker
 wait_for_broker
 held=$(descriptors)
-for at in $(calls 'connect 1' 'sendmsg 1 2' 'recvmsg 2 5 9' 'ioctl 2 25 50' 'munmap 90' | tr ' ' :); do
+for at in $(calls 'connect 1' 'sendmsg 1 2' 'recvmsg 2 5 9' 'ioctl 2 25 50' 'munmap 90' |
+    tr ' ' :); do
     program gpu0 kill_at "${at%:*}" "${at#*:}" >victim 2>&1 &
     victim=$!
     program gpu1 >survivor 2>&1 &
@@ -90,7 +98,8 @@ for at in $(calls 'connect 1' 'sendmsg 1 2' 'recvmsg 2 5 9' 'ioctl 2 25 50' 'mun
     status 0 top --socket "$socket" --json
     json out '[0]' programs
     json out 0 devices 2 lent
-    [ "$(descriptors)" -eq "$held" ] || fail "a program killed at $at: the broker keeps its descriptors"
+    [ "$(descriptors)" -eq "$held" ] || fail \
+        "a program killed at $at: the broker keeps its descriptors"
 done
 [ $kills -gt 5 ] || fail "only $kills programs were killed"
 kill $daemon
@@ -104,12 +113,14 @@ wait $daemon || fail 'the broker did not end well'
 ended() {
     wait "$1"
     got=$?
-    { [ $got -eq 0 ] && grep -qx 'verified: yes' "$2"; } || { [ $got -eq 1 ] && grep -q '^saxpy: share=' "$2"; } ||
+    { [ $got -eq 0 ] && grep -qx 'verified: yes' "$2"; } || { [ $got -eq 1 ] &&
+        grep -q '^saxpy: share=' "$2"; } ||
         fail "$3: $2 ended with $got: $(cat "$2")"
 }
 
 kills=0
-for at in $(calls 'bind 1' 'listen 1' 'epoll_ctl 1 3' 'accept4 1 3' 'recvmsg 1 5' 'sendmsg 2 10 14 18' 'memfd_create 1' | tr ' ' :); do
+for at in $(calls 'bind 1' 'listen 1' 'epoll_ctl 1 3' 'accept4 1 3' 'recvmsg 1 5' \
+    'sendmsg 2 10 14 18' 'memfd_create 1' | tr ' ' :); do
     start_broker kill_at "${at%:*}" "${at#*:}"
     wait_for_broker
     program gpu0 >first 2>&1 &

@@ -40,16 +40,19 @@ json default.json 66% runs 1 share
 status 0 sim $small --systems demand --memory 50% --csv --json=all.json
 [ "$(wc -l <out)" -eq 3 ] || fail "CSV: $(cat out)"
 case $(head -n 1 out) in
-subject,system,device,memory,share,footprint,good,reason,verified,seconds,slowdown,faults,bytes_in,bytes_out,hit_rate,time_ns,*) ;;
+subject,system,device,memory,share,footprint,good,reason,verified,seconds,slowdown,faults,bytes_in,bytes_out,hit_rate,time_ns,*) \
+    ;;
 *) fail "CSV: $(head -n 1 out)" ;;
 esac
 has out "$small,demand,v100-16g,$("$json_get" all.json runs 1 memory),50%,"
-says 2 'farfault sim: --json and --csv cannot both go to standard output: *' "$farfault" sim $small --json --csv
+says 2 'farfault sim: --json and --csv cannot both go to standard output: *' "$farfault" sim \
+    $small --json --csv
 mv out both.json
 json both.json false good
 printf '#!/bin/sh\nulimit -f 1\nexec %s "$@"\n' "$scratch/farfault" >limited
 chmod +x limited
-says 1 '*cannot write big.json: File too large' ./limited sim $small --systems demand --json=big.json
+says 1 '*cannot write big.json: File too large' ./limited sim $small --systems demand \
+    --json=big.json
 says 1 '' ./limited sim $small --systems demand --memory 50% --trace big.trace
 has out 'big.trace: File too large'
 status 0 sim $small --systems demand --memory 50% --json=out.json
@@ -90,7 +93,8 @@ zipf=zipf:pages=2000,accesses=9000
 status 0 sim $zipf --untimed --gpu v100-16g:granule=4K --memory 1M \
     --systems demand:evict=lru-4k,belady --json=runs.json
 for jobs in 1 4; do
-    status 0 sim $zipf,cyclic:pages=300,passes=2 --curve --memory 1M,100% --jobs $jobs --json=curve.json \
+    status 0 sim $zipf,cyclic:pages=300,passes=2 --curve --memory 1M,100% --jobs $jobs \
+        --json=curve.json \
         --csv=curve.csv
     cat out curve.json curve.csv >bytes$jobs
 done
@@ -156,7 +160,8 @@ bound() { # FILE, whose runs are in-memory, demand, nvidia, oracle
     done
 }
 for work in hotspot:n=768,gtx1080ti pathfinder:columns=20000,gtx1080ti hotspot:size=8M,v100-16g; do
-    status 0 sim "${work%,*}" --systems demand,nvidia,oracle --memory 66% --gpu "${work##*,}" --json=bound.json
+    status 0 sim "${work%,*}" --systems demand,nvidia,oracle --memory 66% --gpu "${work##*,}" \
+        --json=bound.json
     bound bound.json
 done
 
@@ -183,21 +188,25 @@ status 0 replay run.trace --systems nvidia --memory 50% --json=replay.json
 for name in accesses demanded pages_in; do
     json replay.json "$("$json_get" run.json runs 1 $name)" runs 1 $name
 done
-status 0 replay run.trace --systems demand,nvidia,oracle --memory 50% --gpu gtx1080ti --json=bound.json
+status 0 replay run.trace --systems demand,nvidia,oracle --memory 50% --gpu gtx1080ti \
+    --json=bound.json
 bound bound.json
 status 0 export run.trace --output run-perfetto.json
 "$json_get" run-perfetto.json >out || fail 'the export is not JSON'
 mistake 1 "farfault replay: *run.json*" replay run.json
 
 status 0 export run.trace --format batches --output batches.csv
-[ "$(wc -l <batches.csv)" -eq "$(($("$json_get" run.json runs 1 batches) + 1))" ] || fail "not all batches: $(cat batches.csv)"
+[ "$(wc -l <batches.csv)" -eq "$(($("$json_get" run.json runs 1 batches) + 1))" ] ||
+    fail "not all batches: $(cat batches.csv)"
 
 # ---- the faults of one run rank no systems
 
 cp "$source/tests/fuzz/corpus/trace/faults" faults.trace
-mistake 2 'farfault replay: faults.trace: has only the faults of a run under one system, which are no curve *' \
+mistake 2 \
+    'farfault replay: faults.trace: has only the faults of a run under one system, which are no curve *' \
     replay faults.trace --curve
-mistake 2 'farfault replay: faults.trace: has only the faults of a run under one system, and cannot rank systems: *' \
+mistake 2 \
+    'farfault replay: faults.trace: has only the faults of a run under one system, and cannot rank systems: *' \
     replay faults.trace
 mistake 2 'farfault replay: faults.trace: has only the faults *' replay run.trace faults.trace
 status 0 replay faults.trace --systems nvidia
@@ -214,9 +223,11 @@ has out 'missing/run.trace'
 
 work=pagerank:size=48M,iterations=4,chunk=4096
 for beside in idle wcc:size=8M,iterations=2; do
-    status 0 sim $work --machine p3.8xlarge --memory 32M --beside $beside,idle --systems nvidia,memharvester --json=beside.json
+    status 0 sim $work --machine p3.8xlarge --memory 32M --beside $beside,idle --systems \
+        nvidia,memharvester --json=beside.json
     json beside.json '[2]' runs 2 beside
-    [ "$("$json_get" beside.json runs 2 bytes_peer)" -gt 0 ] || fail "nothing was lent beside $beside"
+    [ "$("$json_get" beside.json runs 2 bytes_peer)" -gt 0 ] ||
+        fail "nothing was lent beside $beside"
     json beside.json 0 runs 1 bytes_peer
 done
 [ "$("$json_get" beside.json runs 2 beside 0 laps)" -gt 0 ] || fail 'the neighbour did nothing'
@@ -231,11 +242,13 @@ mistake 2 "farfault sim: --machine *" sim $work --machine none
 # ---- a predictor, trained and at work
 
 status 0 train hotspot:n=256 --distance 4 --steps 20 --output little.model
-status 0 sim hotspot:n=128 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json=learned.json
+status 0 sim hotspot:n=128 --gpu gtx1080ti --systems \
+    hlsh:model=little.model,hlsh-tree:model=little.model --json=learned.json
 for line in 1 2; do
     [ "$("$json_get" learned.json runs $line prefetched)" -gt 0 ] || fail 'nothing was prefetched'
 done
-status 0 sim hotspot:n=128 --gpu gtx1080ti --systems hlsh:model=little.model,hlsh-tree:model=little.model --json=again.json
+status 0 sim hotspot:n=128 --gpu gtx1080ti --systems \
+    hlsh:model=little.model,hlsh-tree:model=little.model --json=again.json
 cmp learned.json again.json || fail 'not the same twice'
 head -c 3000 little.model >cut.model
 for file in missing.model cut.model learned.json; do
@@ -243,8 +256,10 @@ for file in missing.model cut.model learned.json; do
     has out "policy 'learned' could not start: $file: "
 done
 # the paper's delta, without a model
-status 0 sim mvt:n=320 --gpu gtx1080ti --systems hlsh:tune=300000,distance=4,hlsh:tune=300000,distance=4,delta=1 --json=deltas.json
-[ "$("$json_get" deltas.json runs 1 prefetched)" != "$("$json_get" deltas.json runs 2 prefetched)" ] || fail 'delta=1 is delta=0'
+status 0 sim mvt:n=320 --gpu gtx1080ti --systems \
+    hlsh:tune=300000,distance=4,hlsh:tune=300000,distance=4,delta=1 --json=deltas.json
+[ "$("$json_get" deltas.json runs 1 prefetched)" != "$("$json_get" deltas.json runs 2 prefetched)" \
+    ] || fail 'delta=1 is delta=0'
 status 1 sim hotspot:n=256 --gpu gtx1080ti --systems hlsh:model=little.model,delta=1
 has out "policy 'learned' could not start: delta=1 needs a predictor that learns from the run"
 
@@ -253,7 +268,8 @@ has out "policy 'learned' could not start: delta=1 needs a predictor that learns
 status 0 sim addvectors:size=6M --systems demand,forest --gpu gtx1080ti --memory 66% --explain
 has out 'forest, 4.0 MiB:'
 has out ': linear; launches: profiled 1 (1 rounds)'
-status 0 sim addvectors:size=6M --systems forest --gpu gtx1080ti --memory 66% --explain --json=found.json
+status 0 sim addvectors:size=6M --systems forest --gpu gtx1080ti --memory 66% --explain \
+    --json=found.json
 json found.json '[0]' runs 0 findings
 kernel=$("$json_get" found.json runs 1 findings 0 kernel)
 range=$("$json_get" found.json runs 1 findings 0 range)

@@ -1,6 +1,6 @@
 /* Sweeps without a simulator: what is run, in which order it is told, and the means. The functions
- * below stand in for the simulator's and the workloads'; a workload's footprint is its name's number
- * of MiB. */
+ * below stand in for the simulator's and the workloads'; a workload's footprint is its name's
+ * number of MiB. */
 #include "base/error.h"
 #include "cli/pool.h"
 #include "cli/sweep.h"

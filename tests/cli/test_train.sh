@@ -1,6 +1,6 @@
 #!/bin/sh
-# Training that is interrupted goes on where it was and ends with the same file; a file that is no model of
-# this version gives one line.
+# Training that is interrupted goes on where it was and ends with the same file; a file that is no
+# model of this version gives one line.
 . "$(dirname "$0")/common.sh"
 
 nw='nw:n=256 --steps 400'
@@ -30,7 +30,8 @@ json out predict command
 json out nw:n=256 runs 0 subject
 "$json_get" out runs 0 no_page >/dev/null || fail "no share of classes without a page: $(cat out)"
 "$json_get" out runs 0 top1 >/dev/null || fail "no top1: $(cat out)"
-mistake 2 'farfault predict: --bench shows times on standard output: *' predict straight.model nw:n=256 --bench --csv
+mistake 2 'farfault predict: --bench shows times on standard output: *' predict straight.model \
+    nw:n=256 --bench --csv
 status 0 train nw:n=256,hotspot:n=128 --steps 20 --csv
 [ "$(wc -l <out)" -eq 3 ] || fail "CSV: $(cat out)"
 has out 'nw:n=256,'

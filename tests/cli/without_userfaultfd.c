@@ -1,5 +1,5 @@
-/* Runs a program that may not use userfaultfd, neither by the system call nor by the device; with --device, as container
- * engines have it, not by the system call. */
+/* Runs a program that may not use userfaultfd, neither by the system call nor by the device; with
+ * --device, as container engines have it, not by the system call. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

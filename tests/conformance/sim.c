@@ -1,5 +1,5 @@
-/* The simulator: notes what a program does, and runs it as a workload when it has ended. Pages have no
- * content here; instead every invariant is checked after every event, and a second run must give
+/* The simulator: notes what a program does, and runs it as a workload when it has ended. Pages have
+ * no content here; instead every invariant is checked after every event, and a second run must give
  * the same results. */
 #include "conformance/suite.h"
 

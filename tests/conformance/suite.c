@@ -1,5 +1,5 @@
-/* Every registered system and policy on one backend: those that see enough there run a program that does not
- * fit, and keep its data; the others are refused with what they would have to see. */
+/* Every registered system and policy on one backend: those that see enough there run a program that
+ * does not fit, and keep its data; the others are refused with what they would have to see. */
 #include "conformance/suite.h"
 
 #include "policy/registry.h"
@@ -116,8 +116,8 @@ static void test_systems(void **state) {
         check_system(row->name);
 }
 
-/* In place of one of `nvidia`'s. Under sanitizers, where all is slow, those need not run that a system
- * has: how parts get on with each other is for the builds without. */
+/* In place of one of `nvidia`'s. Under sanitizers, where all is slow, those need not run that a
+ * system has: how parts get on with each other is for the builds without. */
 static void test_policies(void **state) {
     (void)state;
     const struct ff_policy *policy;

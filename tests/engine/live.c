@@ -192,7 +192,8 @@ enum fake_touch live_touch(struct live *live, uint32_t block, uint32_t page, boo
     return fake_device_access(live->device, block, page, &word, write);
 }
 
-/* Whether all these pages are in a mask of the block within a time; that of all devices, or of what has come. */
+/* Whether all these pages are in a mask of the block within a time; that of all devices, or of what
+ * has come. */
 static bool wait_for(struct live *live, uint32_t block, const struct ff_mask *pages, uint64_t ns,
                      bool may_have_left) {
     uint64_t end = ff__clock_ns() + ns;

@@ -67,8 +67,8 @@ bool live_come(struct live *live, uint32_t block, const struct ff_mask *pages, u
 /* Whether the pages have come by then. They may have left again. */
 bool live_has_come(struct live *live, uint32_t block, const struct ff_mask *pages, uint64_t ns);
 
-/* Waits until a verb is at work on the block; for a second, as on a busy machine it may be over before
- * this thread runs. */
+/* Waits until a verb is at work on the block; for a second, as on a busy machine it may be over
+ * before this thread runs. */
 void live_await_work(struct live *live, uint32_t block);
 
 #endif

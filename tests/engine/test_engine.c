@@ -8,7 +8,8 @@ static unsigned long steps(void) {
     return scaled_cases(4000, 400);
 }
 
-/* Tight memory, several devices, ample memory, memory by leaf; the first two twice, for the same decisions. */
+/* Tight memory, several devices, ample memory, memory by leaf; the first two twice, for the same
+ * decisions. */
 static void check_system(const char *system) {
     static const struct world_shape shapes[] = {{NULL, 1, 3, 11, 0},
                                                 {NULL, 2, 2, 12, 0},

@@ -1,4 +1,5 @@
-/* Samples from far faults: rounds by the share of a range that has come, in the order of use, and last uses. */
+/* Samples from far faults: rounds by the share of a range that has come, in the order of use, and
+ * last uses. */
 #include "engine/single.h"
 
 #include "engine/fault_samples.h"
@@ -136,7 +137,8 @@ static void test_again(void **state) {
     close_samples();
 }
 
-/* Not without being asked, nor when ceased, under the next launch, when the range is freed, or after ten rounds. */
+/* Not without being asked, nor when ceased, under the next launch, when the range is freed, or
+ * after ten rounds. */
 static void test_armed(void **state) {
     (void)state;
     uint32_t block = open_samples(), range = engine.space.blocks[block].range;
@@ -210,7 +212,8 @@ static void test_rows(void **state) {
     close_samples();
 }
 
-/* Operands of the running launch are in use now, others since they came; what was brought along is marked. */
+/* Operands of the running launch are in use now, others since they came; what was brought along is
+ * marked. */
 static void test_last_uses(void **state) {
     (void)state;
     uint32_t block = open_samples(), other = add_range(2 * FF_BLOCK_PAGES);

@@ -192,8 +192,8 @@ static void test_fault_brings_pages(void **state) {
     close_engine();
 }
 
-/* Of a block's pages that come ahead of need, one is accessed before all leave. When they come and leave again,
- * the host has most of them. */
+/* Of a block's pages that come ahead of need, one is accessed before all leave. When they come and
+ * leave again, the host has most of them. */
 static void test_what_leaves_is_counted(void **state) {
     (void)state;
     struct ff_mask one = ff_mask_of_page(9);
@@ -508,8 +508,8 @@ static const struct ff_evict_policy names_with_care = {
     .base = {.name = "names-with-care", .api = FF_POLICY_API, .sees = FF_SEES_FAULTS},
     .pick = name_with_care};
 
-/* The engine evicts the named victims. DeepUM's evictors let no prefetch take the memory of what shares a
- * chunk with the victim and is needed sooner. */
+/* The engine evicts the named victims. DeepUM's evictors let no prefetch take the memory of what
+ * shares a chunk with the victim and is needed sooner. */
 static void test_shared_chunk_and_a_prefetch(void **state) {
     (void)state;
     assert_int_equal(ff__policy_register(FF__EVICT, &names.base, NULL), 0);
@@ -628,8 +628,8 @@ static void test_preeviction(void **state) {
     close_engine();
 }
 
-/* Memory that a device loses is emptied if it is in use, also if the policy would name nobody; and what is taken in place
- * of what leaves is no more than what there was. */
+/* Memory that a device loses is emptied if it is in use, also if the policy would name nobody; and
+ * what is taken in place of what leaves is no more than what there was. */
 static void test_capacity_shrinks_and_grows(void **state) {
     (void)state;
     open_engine("demand:evict=rogue-quiet", 4);
@@ -701,7 +701,8 @@ static enum ff__ahead ahead(struct ff__queue *queue, uint32_t tier) {
     return what;
 }
 
-/* What is above the capacity leaves before advice is followed, and what is to be free as a reserve after. */
+/* What is above the capacity leaves before advice is followed, and what is to be free as a reserve
+ * after. */
 static void test_order_ahead_of_need(void **state) {
     (void)state;
     struct ff__queue queue;
@@ -784,7 +785,8 @@ static void begin_with(uint64_t identity, uint32_t range, uint32_t second) {
     assert_int_equal(ff__engine_launch(&engine, 1, &launch, &none), 0);
 }
 
-/* A fault belongs to the running launch that names its range; other faults to the launch that began last. */
+/* A fault belongs to the running launch that names its range; other faults to the launch that began
+ * last. */
 static void test_launches_at_a_time(void **state) {
     (void)state;
     open_engine("nvidia", 4);
@@ -815,8 +817,8 @@ static void test_launches_at_a_time(void **state) {
     close_engine();
 }
 
-/* A program that makes new identities without end: those launched longest ago are forgotten, and no ID comes
- * back under another kernel. */
+/* A program that makes new identities without end: those launched longest ago are forgotten, and no
+ * ID comes back under another kernel. */
 static void test_identities_without_end(void **state) {
     (void)state;
     struct ff__engine_config config = config_for("deepum-plus", 4);

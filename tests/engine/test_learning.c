@@ -1,5 +1,5 @@
-/* Learning step by step: which events a policy is shown, and what may happen between learning from them and
- * publishing that. */
+/* Learning step by step: which events a policy is shown, and what may happen between learning from
+ * them and publishing that. */
 #include "engine/single.h"
 
 static struct ff__learning_step step;
@@ -62,7 +62,8 @@ static const struct ff_prefetch_policy counts_launches = {
     .learning = &counting,
 };
 
-/* However slow learning is, no launch is lost if the caller makes room first. Faults may be lost, and are counted. */
+/* However slow learning is, no launch is lost if the caller makes room first. Faults may be lost,
+ * and are counted. */
 static void test_no_launch_is_lost(void **state) {
     (void)state;
     launches_learned = 0;
@@ -105,8 +106,8 @@ static uint32_t range_of(uint32_t block) {
     return engine.space.blocks[block].range;
 }
 
-/* Of two ranges, the first is freed and its number given to a third: before the events are taken, or after they
- * have been learned from. */
+/* Of two ranges, the first is freed and its number given to a third: before the events are taken,
+ * or after they have been learned from. */
 static void test_freed_range(void **state) {
     (void)state;
     for (int learned = 0; learned < 2; learned++) {
@@ -143,8 +144,8 @@ static void test_freed_range(void **state) {
     }
 }
 
-/* A fault of a kernel whose execution ID is freed before it is published keeps that ID, which is no other
- * kernel's. */
+/* A fault of a kernel whose execution ID is freed before it is published keeps that ID, which is no
+ * other kernel's. */
 static void test_freed_launch(void **state) {
     (void)state;
     struct ff__engine_config config = config_for("demand:prefetch=shows-events", 4);

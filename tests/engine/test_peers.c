@@ -1,5 +1,6 @@
-/* Memory that devices lend to each other's evictions: random faults, advice, copies to the host and changes of what is lent,
- * with a version of every page, so that content that gets lost shows at the next touch. */
+/* Memory that devices lend to each other's evictions: random faults, advice, copies to the host and
+ * changes of what is lent, with a version of every page, so that content that gets lost shows at
+ * the next touch. */
 #include "base/cases.h"
 
 #include "backend/sim/pages.h"
@@ -267,7 +268,8 @@ static void test_nothing_is_lost(void **state) {
         live(granules[seed % 2], seed, (uint32_t)scaled_cases(4000, 1000));
 }
 
-/* A device that needs what it lends gets the guests out first, and those that the host has a copy of without one. */
+/* A device that needs what it lends gets the guests out first, and those that the host has a copy
+ * of without one. */
 static void test_reclaim(void **state) {
     (void)state;
     dice = ff__random_seeded(1);

@@ -1,5 +1,5 @@
-/* The pipeline's threads at work: many threads that fault, moves that fail or are aborted, memory that comes and goes;
- * and an end in the middle of it all. */
+/* The pipeline's threads at work: many threads that fault, moves that fail or are aborted, memory
+ * that comes and goes; and an end in the middle of it all. */
 #include "engine/pause.h"
 #include "engine/users.h"
 
@@ -167,8 +167,8 @@ static void test_failing_prefetches_under_load(void **state) {
     }
 }
 
-/* A prefetch that fails may have left a part of its pages on the device: it is tried again until all of them are there,
- * and then no more. */
+/* A prefetch that fails may have left a part of its pages on the device: it is tried again until
+ * all of them are there, and then no more. */
 static void test_failed_prefetch_is_completed(void **state) {
     (void)state;
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
@@ -186,8 +186,9 @@ static void test_failed_prefetch_is_completed(void **state) {
     assert_int_equal(live.counts.tries, 3 + 1);
 }
 
-/* A fault whose pages do not come at first, because a victim could not leave, is one fault. Pages may leave ahead of need
- * before they are used: then there is one more. The victim may leave ahead of need, too, before its moves fail. */
+/* A fault whose pages do not come at first, because a victim could not leave, is one fault. Pages
+ * may leave ahead of need before they are used: then there is one more. The victim may leave ahead
+ * of need, too, before its moves fail. */
 static void test_fault_without_room_counts_once(void **state) {
     (void)state;
     uint64_t failures = 0;
@@ -214,8 +215,8 @@ static void test_fault_without_room_counts_once(void **state) {
     assert_true(failures > 0);
 }
 
-/* An eviction that fails as often as it is tried: the observer has been told that the pages left, and must
- * learn that they have not. */
+/* An eviction that fails as often as it is tried: the observer has been told that the pages left,
+ * and must learn that they have not. */
 static void test_observer_learns_what_stayed(void **state) {
     (void)state;
     live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .chunks = 4});

@@ -1,4 +1,5 @@
-/* The pipeline learns and plans: beside faults, which do not wait for it, and while launches and ranges come and go. */
+/* The pipeline learns and plans: beside faults, which do not wait for it, and while launches and
+ * ranges come and go. */
 #include "engine/users.h"
 
 #include <semaphore.h>
@@ -128,7 +129,8 @@ static void test_launches_wait_for_learning(void **state) {
 
 /* ---- while all changes ---- */
 
-/* Launches more kernels than the engine knows at a time, so that their execution IDs are freed, too. */
+/* Launches more kernels than the engine knows at a time, so that their execution IDs are freed,
+ * too. */
 static void *launch_any(void *argument) {
     struct user *user = argument;
     struct ff__random random = ff__random_seeded(user->number + 70);

@@ -52,8 +52,8 @@ static void test_stride(void **state) {
     close_engine();
 }
 
-/* The second time, the blocks that faulted after the first one come; a fault of a range that was freed between
- * learning and publishing brings nothing. */
+/* The second time, the blocks that faulted after the first one come; a fault of a range that was
+ * freed between learning and publishing brings nothing. */
 static void test_follow(void **state) {
     (void)state;
     struct ff_advice items[8];

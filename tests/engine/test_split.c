@@ -1,4 +1,5 @@
-/* Blocks that are split, one call at a time: what they take, what they give back, who leaves for them. */
+/* Blocks that are split, one call at a time: what they take, what they give back, who leaves for
+ * them. */
 #include "engine/single.h"
 
 static void open_leaves(const char *system, uint64_t chunks) {
@@ -217,7 +218,8 @@ static void bring_columns(uint32_t block, uint32_t first, uint32_t count) {
                   leaf * FF_LEAF_PAGES + first + column + 1);
 }
 
-/* 32 pages of as many leaves of addresses take two leaves of memory, and the block has them for itself. */
+/* 32 pages of as many leaves of addresses take two leaves of memory, and the block has them for
+ * itself. */
 static void test_pages_share_leaves(void **state) {
     (void)state;
     open_pages("demand", 2);
@@ -237,7 +239,8 @@ static void test_pages_share_leaves(void **state) {
     close_engine();
 }
 
-/* A victim's named pages take those along that lie in the same leaves of memory: what came at the same time. */
+/* A victim's named pages take those along that lie in the same leaves of memory: what came at the
+ * same time. */
 static void test_pages_leave_by_what_lies_together(void **state) {
     (void)state;
     open_pages("demand:evict=scripted", 1);
@@ -278,7 +281,8 @@ static void test_holes_are_filled(void **state) {
     close_engine();
 }
 
-/* A chunk for a block that takes one: of a block in pages, what lies in it leaves, wherever its addresses are. */
+/* A chunk for a block that takes one: of a block in pages, what lies in it leaves, wherever its
+ * addresses are. */
 static void test_a_chunk_with_pages_is_emptied(void **state) {
     (void)state;
     open_pages("demand:evict=scripted", 2);
@@ -356,7 +360,8 @@ static void test_what_stays_keeps_its_leaf(void **state) {
     close_engine();
 }
 
-/* A fault of more leaves than there is room for gets some, and the others when its job has ended. */
+/* A fault of more leaves than there is room for gets some, and the others when its job has ended.
+ */
 static void test_faults_are_served_in_part(void **state) {
     (void)state;
     open_leaves("demand:evict=rogue-quiet", 1);
@@ -393,7 +398,8 @@ static void test_no_block_leaves_for_itself(void **state) {
     close_engine();
 }
 
-/* Where nobody can leave, leaves share the spare chunks, too, which are emptied when they can be. */
+/* Where nobody can leave, leaves share the spare chunks, too, which are emptied when they can be.
+ */
 static void test_spare_leaves(void **state) {
     (void)state;
     struct ff__engine_config config = config_for("demand:evict=scripted", 1);

@@ -136,8 +136,8 @@ static inline void log_job(struct world *world, int status, const struct ff__job
 
 #define FUTURE_LENGTH 40000u
 
-/* A recorded run of stretches of neighbouring pages. The lives below do something else, so that policies must bear that
- * their future is wrong. */
+/* A recorded run of stretches of neighbouring pages. The lives below do something else, so that
+ * policies must bear that their future is wrong. */
 static inline const struct ff_future *world_future(void) {
     static uint64_t first[WINDOWS * FF_BLOCK_PAGES + 2], position[FUTURE_LENGTH],
         order[FUTURE_LENGTH];
@@ -273,7 +273,8 @@ static inline struct ff_mask random_part(struct world *world) {
     return ff_mask_of_run(first, first + below(world, FF_BLOCK_PAGES));
 }
 
-/* The migration to the device of a flight, which may end half-way. Nothing arrives unless all victims have left. */
+/* The migration to the device of a flight, which may end half-way. Nothing arrives unless all
+ * victims have left. */
 static inline void carry_in(struct world *world, struct flight *flight) {
     struct ff__job *job = &flight->job;
     struct ff_mask part = random_part(world);
@@ -583,7 +584,8 @@ static inline void step_show(struct world *world) {
         prefetch(world, &items[i]);
 }
 
-/* A round of samples of some range, under any launch, and new numbers of last uses; nothing of it need be true. */
+/* A round of samples of some range, under any launch, and new numbers of last uses; nothing of it
+ * need be true. */
 static inline void step_samples(struct world *world) {
     struct ff_sample samples[64];
     struct ff_advice items[16];

@@ -192,8 +192,8 @@ static void fake_device_replay(void *self, uint32_t block, const struct ff_mask 
     pthread_mutex_unlock(&device->lock);
 }
 
-/* The page's threads alone: a fault on memory that has been freed may be read when the block is another
- * range's. */
+/* The page's threads alone: a fault on memory that has been freed may be read when the block is
+ * another range's. */
 static void fake_device_reject(void *self, const struct ff__fault *fault) {
     struct fake_device *device = self;
     uint64_t block = (fault->address - FAKE_BASE) / FF_BLOCK_SIZE;
@@ -209,8 +209,8 @@ static void fake_device_reject(void *self, const struct ff__fault *fault) {
 
 /* ---- moves ---- */
 
-/* Nobody else may be at work on the block. Decides whether the move fails, and takes its time. The lock is
- * held, but not meanwhile. */
+/* Nobody else may be at work on the block. Decides whether the move fails, and takes its time. The
+ * lock is held, but not meanwhile. */
 static bool begin_move(struct fake_device *device, const struct ff__move *move) {
     const struct fake_trouble *trouble = &device->trouble;
     struct fake_block *b = &device->content.blocks[move->block];
@@ -319,7 +319,8 @@ void fake_device_post(struct fake_device *device, uint32_t block, uint32_t page,
     pthread_cond_broadcast(&device->posted);
 }
 
-/* Sleeps until somebody lets the page's threads go on: whoever is forgotten is noticed. The lock is held. */
+/* Sleeps until somebody lets the page's threads go on: whoever is forgotten is noticed. The lock is
+ * held. */
 static void sleep_until_woken(struct fake_device *device, struct fake_waiter *waiter) {
     struct timespec until = deadline(FAKE_PATIENCE * UINT64_C(1000000000));
     struct fake_waiter **link = &device->waiters;

@@ -1,7 +1,7 @@
-/* A live backend without a device: memory that is only words, a program that asks for them, and moves that take
- * time or fail when a test wants it. It has every verb of engine/backend.h that a backend must
- * have, in the same order: a new backend starts as a copy of backend.c, in which the driver's calls
- * take the place of content.h. */
+/* A live backend without a device: memory that is only words, a program that asks for them, and
+ * moves that take time or fail when a test wants it. It has every verb of engine/backend.h that a
+ * backend must have, in the same order: a new backend starts as a copy of backend.c, in which the
+ * driver's calls take the place of content.h. */
 #ifndef FF_TESTS_FAKE_BACKEND_H
 #define FF_TESTS_FAKE_BACKEND_H
 

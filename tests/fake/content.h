@@ -1,6 +1,6 @@
-/* What a device that is only memory holds. A page is one word, so that a write that gets lost, or content
- * that comes back from the dead, shows at the next read. All that engine/backend.h lets a backend
- * rely on is checked here, and the first thing that was wrong is remembered. The caller
+/* What a device that is only memory holds. A page is one word, so that a write that gets lost, or
+ * content that comes back from the dead, shows at the next read. All that engine/backend.h lets a
+ * backend rely on is checked here, and the first thing that was wrong is remembered. The caller
  * serializes. */
 #ifndef FF_TESTS_FAKE_CONTENT_H
 #define FF_TESTS_FAKE_CONTENT_H
@@ -56,7 +56,8 @@ bool fake_access(struct fake *fake, uint32_t block, uint32_t page, uint32_t *wor
 /* The same of one that has no use for the word. */
 bool fake_touch(struct fake *fake, uint32_t block, uint32_t page, bool write);
 
-/* The program writes absent pages straight to the host. `from`: the content from page `first` on; NULL: anything new. */
+/* The program writes absent pages straight to the host. `from`: the content from page `first` on;
+ * NULL: anything new. */
 void fake_write_host(struct fake *fake, uint32_t block, const struct ff_mask *pages, uint32_t first,
                      const char *from);
 

@@ -1,5 +1,5 @@
-/* Any bytes are a block of events or refused; and the events of a block, encoded again, are the same
- * events. */
+/* Any bytes are a block of events or refused; and the events of a block, encoded again, are the
+ * same events. */
 #include "fuzz/fuzz.h"
 
 #include "trace/codec.h"

@@ -1,5 +1,5 @@
-/* Any text is a device preset or refused with a reason, and no preset gives a device that a simulator
- * could stumble over. */
+/* Any text is a device preset or refused with a reason, and no preset gives a device that a
+ * simulator could stumble over. */
 #include "fuzz/fuzz.h"
 
 #include "backend/sim/machine/gpu.h"

@@ -1,5 +1,5 @@
-/* Any text is a graph whose rows are in order and whose edges lead to its nodes, or it is refused in
- * one line. */
+/* Any text is a graph whose rows are in order and whose edges lead to its nodes, or it is refused
+ * in one line. */
 #include "fuzz/fuzz.h"
 
 #include "workload/graph/graph.h"

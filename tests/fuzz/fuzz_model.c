@@ -1,5 +1,5 @@
-/* Any file is a trained predictor or refused with a reason, also if its frame (magic number, version and checksum) is
- * right; and what is read predicts a class that there is. */
+/* Any file is a trained predictor or refused with a reason, also if its frame (magic number,
+ * version and checksum) is right; and what is read predicts a class that there is. */
 #include "fuzz/fuzz.h"
 
 #include "base/checksum.h"

@@ -1,5 +1,5 @@
-/* Any file, and any database made by SQL, is an export of Nsight Systems that becomes events in order, or it is refused with a
- * reason. */
+/* Any file, and any database made by SQL, is an export of Nsight Systems that becomes events in
+ * order, or it is refused with a reason. */
 #include "fuzz/seen.h"
 
 #include <sqlite3.h>

@@ -1,4 +1,5 @@
-/* Any packets are messages, or refused; a broker that gets them, from one client after the other, keeps its books. */
+/* Any packets are messages, or refused; a broker that gets them, from one client after the other,
+ * keeps its books. */
 #include "fuzz/fuzz.h"
 
 #include "daemon/broker.h"

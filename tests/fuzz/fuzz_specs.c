@@ -1,5 +1,5 @@
-/* Any list of systems or workloads is split into names that are its own, no two alike, or refused with a reason; any workload
- * of it, too, is opened or refused. */
+/* Any list of systems or workloads is split into names that are its own, no two alike, or refused
+ * with a reason; any workload of it, too, is opened or refused. */
 #include "fuzz/fuzz.h"
 
 #include "cli/specs.h"

@@ -1,4 +1,5 @@
-/* Any text is a source or none, and what is said of one kernel does not depend on what comes after the text. */
+/* Any text is a source or none, and what is said of one kernel does not depend on what comes after
+ * the text. */
 #include "fuzz/fuzz.h"
 
 #include "preload/opencl/source/strides.h"

@@ -1,4 +1,5 @@
-/* Any lists of systems, memory, oversubscription, devices and seeds are a sweep, or are refused in one line with status 1 or
+/* Any lists of systems, memory, oversubscription, devices and seeds are a sweep, or are refused in
+ * one line with status 1 or
  * 2. One a line, in this order. */
 #include "fuzz/fuzz.h"
 

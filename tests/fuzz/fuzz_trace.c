@@ -1,5 +1,5 @@
-/* Any file is a trace or refused with a reason, also if all its checksums are right: then the blocks
- * are decompressed and decoded. What is read can be replayed and exported, or is refused. */
+/* Any file is a trace or refused with a reason, also if all its checksums are right: then the
+ * blocks are decompressed and decoded. What is read can be replayed and exported, or is refused. */
 #include "fuzz/fuzz.h"
 
 #include "base/checksum.h"

@@ -18,8 +18,8 @@ static void run(const uint8_t *data, size_t size) {
     inputs++;
 }
 
-/* Place number i of those that are cut or changed: half of them side by side at the beginning, where heads of files are, the
- * others all over the rest. */
+/* Place number i of those that are cut or changed: half of them side by side at the beginning,
+ * where heads of files are, the others all over the rest. */
 static size_t place(size_t i, size_t count, size_t size) {
     size_t head = count / 2;
     if (i < head)

@@ -1,5 +1,5 @@
-/* What fuzzers of importers check of every event: times ascend, ranges are numbered as they come, and nothing
- * happens to one that has not come. */
+/* What fuzzers of importers check of every event: times ascend, ranges are numbered as they come,
+ * and nothing happens to one that has not come. */
 #ifndef FF_TESTS_FUZZ_SEEN_H
 #define FF_TESTS_FUZZ_SEEN_H
 

@@ -1,5 +1,5 @@
-/* What bundled workloads must move at least: of one that goes through its data again and again, and of one with random
- * accesses. */
+/* What bundled workloads must move at least: of one that goes through its data again and again, and
+ * of one with random accesses. */
 #include "golden/golden.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
-/* What a sparse and a dense workload count on devices that allocate memory by the leaf, and as the others by the chunk, under
- * every system: only what the granule changes may differ between the two. */
+/* What a sparse and a dense workload count on devices that allocate memory by the leaf, and as the
+ * others by the chunk, under every system: only what the granule changes may differ between the
+ * two. */
 #include "golden/golden.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
-/* What `farfault repro` computes, exactly: every row of every table but for its paper's number. The papers that take
- * longer are cut to a few of their rows. Of the paper that is run whole the deviations are limited, too. */
+/* What `farfault repro` computes, exactly: every row of every table but for its paper's number. The
+ * papers that take longer are cut to a few of their rows. Of the paper that is run whole the
+ * deviations are limited, too. */
 #include "golden/golden.h"
 
 #include "cli/repro.h"
@@ -9,7 +10,8 @@
 
 #define JOBS 2u
 
-/* A published list keeps only the rows whose `member` is one of these names; NULL ends the names. */
+/* A published list keeps only the rows whose `member` is one of these names; NULL ends the names.
+ */
 static void cut(json_t *published, const char *list, const char *member, const char *const *kept) {
     json_t *rows = json_object_get(published, list);
     assert_non_null(rows);
@@ -41,8 +43,8 @@ static void add_table(struct golden *golden, const json_t *table) {
 
 /* ---- how far our numbers may be from the published ones ---- */
 
-/* In percent. Asked for are 10 of faults and pages, and 25 of times and of all of bfs; what misses that is in
- * docs/results/sim.md. */
+/* In percent. Asked for are 10 of faults and pages, and 25 of times and of all of bfs; what misses
+ * that is in docs/results/sim.md. */
 static double limit_of(const char *table, const char *row) {
     const char *metric = strchr(table, '.') + 1;
     bool bfs = strstr(row, " bfs") != NULL, programs = strncmp(table, "programs", 8) == 0;
@@ -136,7 +138,8 @@ static void test_deepum(void **state) {
     json_decref(check("deepum", ff__repro_deepum.run, published));
 }
 
-/* One program, small, in the simulator, and cut at two thirds. What trains with a BLAS is left out: its sums depend on the machine. */
+/* One program, small, in the simulator, and cut at two thirds. What trains with a BLAS is left out:
+ * its sums depend on the machine. */
 static void test_hlsh(void **state) {
     (void)state;
     static const char *const programs[] = {"StreamTriad", NULL};

@@ -1,5 +1,5 @@
-/* Bundled workloads under every system, at one small size: what a run counts, and what it takes in modelled time.
- * Whatever changes a model, a policy, the engine or a constant shows here. */
+/* Bundled workloads under every system, at one small size: what a run counts, and what it takes in
+ * modelled time. Whatever changes a model, a policy, the engine or a constant shows here. */
 #include "golden/golden.h"
 
 #include <inttypes.h>
@@ -14,8 +14,9 @@
 /* One system of each kind. */
 #define MAIN "demand,nvidia,deepum-far,hlsh,context,forest,memharvester,auto,belady,oracle"
 
-/* By workload; all others have a size alone, and run under every system. Networks are as small as a batch makes them. What
- * takes seconds, or is much like another one, runs under the main systems alone. */
+/* By workload; all others have a size alone, and run under every system. Networks are as small as a
+ * batch makes them. What takes seconds, or is much like another one, runs under the main systems
+ * alone. */
 static const struct {
     const char *name, *settings, *systems;
 } sizes[] = {

@@ -1,4 +1,5 @@
-/* Tables of contexts: what is learned and how fast, what confidence is worth, a naive twin; and pages of streams. */
+/* Tables of contexts: what is learned and how fast, what confidence is worth, a naive twin; and
+ * pages of streams. */
 #include "base/cases.h"
 
 #include "base/random.h"
@@ -117,7 +118,8 @@ static void test_changes(void **state) {
     free(s.memory);
 }
 
-/* ---- a naive twin: every fold from all its values, entries in a list, shares and states as the header says ---- */
+/* ---- a naive twin: every fold from all its values, entries in a list, shares and states as the
+ * header says ---- */
 
 struct twin_entry {
     uint32_t table, index, tag;
@@ -311,7 +313,8 @@ static void test_online(void **state) {
     ff__corpus_fini(&corpus);
 }
 
-/* Every stream accesses a page of one array and two of another, of which the first is right without naming a page. */
+/* Every stream accesses a page of one array and two of another, of which the first is right without
+ * naming a page. */
 static void test_no_page(void **state) {
     struct ff__features features = {0};
     struct ff__corpus corpus;

@@ -70,7 +70,8 @@ static const float *delta_row(const struct ff__model *model, int64_t value) {
     return weights.of[FF__HLSH_DELTA] + (size_t)(number + 1) * FF__PART;
 }
 
-/* However often the program has changed, and however long it did the same before: one fine-tuning step is enough. */
+/* However often the program has changed, and however long it did the same before: one fine-tuning
+ * step is enough. */
 static void test_recovers(void **state) {
     struct ff__model model = {.distance = 4, .seed = 1};
     (void)state;
@@ -96,8 +97,9 @@ static void read_class(const struct ff__model *model, int64_t value, float class
     class[FF__HIDDEN] = weights.of[FF__HLSH_CLASSES_BIAS][number];
 }
 
-/* Without a step of training, what was known keeps its parameters. New classes begin near the one that was most
- * frequent: the only one of all new accesses is as likely as that, a rare one far less likely. */
+/* Without a step of training, what was known keeps its parameters. New classes begin near the one
+ * that was most frequent: the only one of all new accesses is as likely as that, a rare one far
+ * less likely. */
 static void test_keeps(void **state) {
     struct ff__model model = {.distance = 4, .seed = 1};
     const int64_t value = 3 * FF__ARRAYS + 1, class = 12 * FF__ARRAYS + 1;
@@ -139,7 +141,8 @@ static void test_rare(void **state) {
     ff__model_fini(&model);
 }
 
-/* Values of the streams and of the times that a model in training is tested with are learned, too. */
+/* Values of the streams and of the times that a model in training is tested with are learned, too.
+ */
 static void test_leaves_nothing_out(void **state) {
     struct ff__model model = {.distance = 4, .seed = 1};
     struct ff__corpus corpus;
@@ -223,8 +226,9 @@ static void test_thread(void **state) {
     ff__tuned_free(b);
 }
 
-/* However long a program has run, and however many warps it has: the notes are of what it does now, in streams that are
- * long enough to learn from, and take in more warps again when there are fewer. */
+/* However long a program has run, and however many warps it has: the notes are of what it does now,
+ * in streams that are long enough to learn from, and take in more warps again when there are fewer.
+ */
 static void check_notes(struct ff__tuner *tuner, uint32_t warps, uint32_t turns, uint32_t stride) {
     for (uint32_t turn = 0; turn < turns; turn++)
         for (uint32_t warp = 0; warp < warps; warp++) {

@@ -54,8 +54,8 @@ static void settle(struct place *place) {
     net->type->backward(net, place->batch, place->dlogits);
 }
 
-/* Whether the loss changes as the gradients say when each of `count` parameters goes a step up or down,
- * as `way` says. */
+/* Whether the loss changes as the gradients say when each of `count` parameters goes a step up or
+ * down, as `way` says. */
 static bool follows(struct place *place, size_t first, size_t count, const float *way, float step) {
     struct ff__net *net = place->net;
     float *params = net->params + first, *kept = malloc(count * sizeof *kept);

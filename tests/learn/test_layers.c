@@ -1,5 +1,5 @@
-/* Every layer by itself against finite differences, by each of its inputs and parameters. The loss is a
- * sum of the outputs, each times a number of its own. */
+/* Every layer by itself against finite differences, by each of its inputs and parameters. The loss
+ * is a sum of the outputs, each times a number of its own. */
 #include "base/cases.h"
 
 #include "base/random.h"
@@ -12,7 +12,8 @@
 #define OUTPUTS_MAX 512u
 #define STEP        0.01f
 
-/* `run`: outputs of inputs, returns how many. `back`: the gradient by inputs, from that by outputs. */
+/* `run`: outputs of inputs, returns how many. `back`: the gradient by inputs, from that by outputs.
+ */
 struct layer {
     const char *name;
     uint32_t inputs;
@@ -160,7 +161,8 @@ static void newest_back(const float *in, const float *dout, float *din) {
     ff__attention_backward(&newest, din, dout, weights, in);
 }
 
-/* ---- a step of an LSTM: gates [2][4 x 3], cell before [2][3]; the state and the cell count ---- */
+/* ---- a step of an LSTM: gates [2][4 x 3], cell before [2][3]; the state and the cell count ----
+ */
 
 static size_t lstm_run(const float *in, float *out) {
     float gates[24];

@@ -195,7 +195,8 @@ static void test_types(void **state) {
     finish(&school);
 }
 
-/* A link where the model goes is followed, and stays; links where it might go until it is whole are not. */
+/* A link where the model goes is followed, and stays; links where it might go until it is whole are
+ * not. */
 static void test_links(void **state) {
     struct school school;
     struct ff_error error = {""};

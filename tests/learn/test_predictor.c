@@ -94,8 +94,8 @@ static void check_net(struct ff__net *net) {
     ff__predictor_fini(&predictor);
 }
 
-/* Keys see only the PC, which is the same for all tokens and larger than positions: keys are alike but not zero, while values
- * differ. */
+/* Keys see only the PC, which is the same for all tokens and larger than positions: keys are alike
+ * but not zero, while values differ. */
 static void make_alike(struct ff__hlsh_weights *w) {
     for (size_t i = 0; i < w->count[FF__HLSH_PC]; i++)
         w->of[FF__HLSH_PC][i] =

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every public header compiles by itself as each version of C and C++, with both compilers' warnings. Usage: test_headers.sh INCLUDE
+# Every public header compiles by itself as each version of C and C++, with both compilers'
+# warnings. Usage: test_headers.sh INCLUDE
 set -eu
 include=$1
 warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
@@ -8,7 +9,8 @@ warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 whole() {
     for header in "$include"/farfault/*.h; do
         echo "#include <farfault/${header##*/}>" |
-            "$3" -x "$1" -std="$2" $warnings -I "$include" -fsyntax-only - || { echo "${header##*/}: $3 -std=$2"; exit 1; }
+            "$3" -x "$1" -std="$2" $warnings -I "$include" -fsyntax-only - ||
+                { echo "${header##*/}: $3 -std=$2"; exit 1; }
     done
 }
 

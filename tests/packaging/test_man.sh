@@ -30,7 +30,8 @@ while IFS="$(printf '\t')" read -r kind command short long rest; do
         page "$man/man1/farfault-$command.1" >"$text-$command"
         has "farfault-$command(1)" "farfault-$command - " "$text-$command"
         for section in SYNOPSIS DESCRIPTION OPTIONS EXAMPLES; do
-            grep -q "^$section" "$text-$command" || { echo "farfault-$command(1): no $section" >&2; exit 1; }
+            grep -q "^$section" "$text-$command" ||
+                { echo "farfault-$command(1): no $section" >&2; exit 1; }
         done
         continue
     fi

@@ -1,5 +1,6 @@
-/* What the tests of DeepUM's prefetchers and evictors share: events are told one by one, and advice is compared. Whoever includes
- * this names the prefetcher under test, hooks(), and sets parameters of its own in prepare(). */
+/* What the tests of DeepUM's prefetchers and evictors share: events are told one by one, and advice
+ * is compared. Whoever includes this names the prefetcher under test, hooks(), and sets parameters
+ * of its own in prepare(). */
 #ifndef FF_TESTS_POLICY_LEARNER_H
 #define FF_TESTS_POLICY_LEARNER_H
 

@@ -1,4 +1,5 @@
-/* A recorded run written by hand: so many uses of a block in this window of residence.h and that. */
+/* A recorded run written by hand: so many uses of a block in this window of residence.h and that.
+ */
 #ifndef TESTS_POLICY_RECORDING_H
 #define TESTS_POLICY_RECORDING_H
 

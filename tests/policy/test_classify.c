@@ -1,4 +1,5 @@
-/* Forest's classifier: cases by hand on every threshold, and random samples against a twin that works in plain doubles. */
+/* Forest's classifier: cases by hand on every threshold, and random samples against a twin that
+ * works in plain doubles. */
 #include "base/cases.h"
 
 #include "base/random.h"

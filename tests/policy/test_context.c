@@ -1,5 +1,5 @@
-/* Prefetching by tables of contexts: which blocks follow a fault, how far, what a marked leaf is for, and what is
- * forgotten. */
+/* Prefetching by tables of contexts: which blocks follow a fault, how far, what a marked leaf is
+ * for, and what is forgotten. */
 #include "base/cases.h"
 
 #include "base/random.h"
@@ -85,7 +85,8 @@ static void test_follows(void **state) {
     bench_close(&bench);
 }
 
-/* The marked leaf's fault makes the chain longer; what is marked then is the first block of the new part. */
+/* The marked leaf's fault makes the chain longer; what is marked then is the first block of the new
+ * part. */
 static void test_marks(void **state) {
     struct bench bench;
     (void)state;
@@ -154,7 +155,8 @@ static void test_ends(void **state) {
     bench_close(&bench);
 }
 
-/* A range of so many blocks, of which one has no content and is predicted. Returns how many are brought ahead. */
+/* A range of so many blocks, of which one has no content and is predicted. Returns how many are
+ * brought ahead. */
 static uint32_t brought_of(uint32_t blocks) {
     struct bench bench;
     bench_open(&bench, "depth", 8);

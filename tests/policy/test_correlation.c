@@ -9,8 +9,8 @@ static void prepare(void) {}
 
 /* ---- Figure 7 ---- */
 
-/* Execution ID 0 goes a b e, a p, b q; ID 1 goes k g t, k n, g i u. Prefetching b for ID 0 brings its
- * successors e and q; q is the end, so k follows, the start for ID 1. */
+/* Execution ID 0 goes a b e, a p, b q; ID 1 goes k g t, k n, g i u. Prefetching b for ID 0 brings
+ * its successors e and q; q is the end, so k follows, the start for ID 1. */
 static void test_figure_7(void **state) {
     (void)state;
     enum { a, b, e = 4, g = 6, i = 8, k = 10, n = 13, p = 15, q, t = 19, u };
@@ -146,7 +146,8 @@ static void test_freed(void **state) {
 
 /* ---- pre-eviction ---- */
 
-/* First what is not expected, least recently migrated first. If everything is, only faults evict. */
+/* First what is not expected, least recently migrated first. If everything is, only faults evict.
+ */
 static void test_predicted(void **state) {
     (void)state;
     const struct ff_evict_policy *evict = &ff__evict_predicted;

@@ -1,4 +1,5 @@
-/* The prefetching of deepum-plus, and the two policies of eviction that go by its forecast, event by event. */
+/* The prefetching of deepum-plus, and the two policies of eviction that go by its forecast, event
+ * by event. */
 #include "learner.h"
 
 static const struct ff_prefetch_policy *hooks(void) {
@@ -65,7 +66,8 @@ static void test_stall(void **state) {
     close_policy();
 }
 
-/* With a fault comes the block, or what the driver would bring: more than half of a subtree is there or coming. */
+/* With a fault comes the block, or what the driver would bring: more than half of a subtree is
+ * there or coming. */
 static void test_whole(void **state) {
     (void)state;
     for (int whole = 0; whole < 2; whole++) {
@@ -86,8 +88,8 @@ static void allocate(uint64_t blocks) {
     fake.view.allocated = blocks * FF_BLOCK_PAGES;
 }
 
-/* A fault costs a millisecond, and so does the transfer of a block to the device; one from it costs three. All blocks are at the
- * host, and one more than fits. */
+/* A fault costs a millisecond, and so does the transfer of a block to the device; one from it costs
+ * three. All blocks are at the host, and one more than fits. */
 static void open_costly(const char *name, int64_t value) {
     static struct ff_link_cost links[4];
     links[1] = (struct ff_link_cost){0, FF_BLOCK_SIZE * UINT64_C(1000), 0};
@@ -124,8 +126,8 @@ static void go(uint32_t block) {
                            &(struct ff_leave){FF_LEAVE_RELEASED, block, 1, NULL});
 }
 
-/* So many blocks come and leave, one after the other, each with so many faults in leaves of its own. Returns how many came with
- * less than all of their pages. */
+/* So many blocks come and leave, one after the other, each with so many faults in leaves of its
+ * own. Returns how many came with less than all of their pages. */
 static uint32_t pass(uint32_t count, uint32_t faults) {
     uint32_t in_parts = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -137,8 +139,8 @@ static uint32_t pass(uint32_t count, uint32_t faults) {
     return in_parts;
 }
 
-/* Of one block in 64 only what the tree brings comes; once three of them have shown that this costs less, of all, until they show
- * that it costs more. */
+/* Of one block in 64 only what the tree brings comes; once three of them have shown that this costs
+ * less, of all, until they show that it costs more. */
 static void test_sparse(void **state) {
     (void)state;
     open_costly(NULL, 0);
@@ -156,7 +158,8 @@ static void test_sparse(void **state) {
     close_policy();
 }
 
-/* A witness whose parts cost as much as the whole comes whole, and its range goes on with whole blocks. */
+/* A witness whose parts cost as much as the whole comes whole, and its range goes on with whole
+ * blocks. */
 static void test_dense(void **state) {
     (void)state;
     open_costly(NULL, 0);
@@ -168,8 +171,9 @@ static void test_dense(void **state) {
     close_policy();
 }
 
-/* A block that is nowhere comes whole when its faults would have cost as much as its way out, four milliseconds with its own; what
- * little is used of it before is what comes. When it is back from the host, it comes whole at once. */
+/* A block that is nowhere comes whole when its faults would have cost as much as its way out, four
+ * milliseconds with its own; what little is used of it before is what comes. When it is back from
+ * the host, it comes whole at once. */
 static void test_without_content(void **state) {
     (void)state;
     open_costly(NULL, 0);
@@ -186,7 +190,8 @@ static void test_without_content(void **state) {
     close_policy();
 }
 
-/* So does any block that is more than the walk may bring at a time; both ways and its fault cost five. */
+/* So does any block that is more than the walk may bring at a time; both ways and its fault cost
+ * five. */
 static void test_large(void **state) {
     (void)state;
     open_costly("reach", 12);
@@ -314,8 +319,8 @@ static void test_beyond(void **state) {
     }
 }
 
-/* What has a freed block's number is another block: nothing of it is expected, of the launches that are predicted nor
- * of those that come later; until it is learned anew. */
+/* What has a freed block's number is another block: nothing of it is expected, of the launches that
+ * are predicted nor of those that come later; until it is learned anew. */
 static void test_freed(void **state) {
     (void)state;
     open_policy("kernels", 1);
@@ -374,8 +379,8 @@ static void test_record_size(void **state) {
     close_policy();
 }
 
-/* Two processors, each with its half of the data. The halves were learned one after the other, because
- * each was there while the other was missing. */
+/* Two processors, each with its half of the data. The halves were learned one after the other,
+ * because each was there while the other was missing. */
 static void test_order_is_learned_anew(void **state) {
     (void)state;
     open_policy("slack", 1);
@@ -457,8 +462,8 @@ static void test_short_lists(void **state) {
     }
 }
 
-/* Nor does a list that is longer than what one answer names make room for more: of forty blocks that the running kernel
- * needs, the sixteen that it needs last. */
+/* Nor does a list that is longer than what one answer names make room for more: of forty blocks
+ * that the running kernel needs, the sixteen that it needs last. */
 static void test_long_list(void **state) {
     (void)state;
     const struct ff_evict_policy *evict = &ff__evict_predicted_plus;

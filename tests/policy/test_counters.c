@@ -1,4 +1,5 @@
-/* Migration by access counters: what is counted, by which device, and what comes at the threshold. */
+/* Migration by access counters: what is counted, by which device, and what comes at the threshold.
+ */
 #include "policy/registry.h"
 #include "view.h"
 

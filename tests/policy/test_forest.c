@@ -1,6 +1,7 @@
-/* Forest's two halves, without an engine: what the profile asks for and learns, and random cases against naive twins. The
- * prefetcher's twin is the paper's tree as it stands there: leaves of 16 KiB, nodes with marks for isolation and motion,
- * which are flipped to give it another shape. TEST_SCALE is a percentage. */
+/* Forest's two halves, without an engine: what the profile asks for and learns, and random cases
+ * against naive twins. The prefetcher's twin is the paper's tree as it stands there: leaves of 16
+ * KiB, nodes with marks for isolation and motion, which are flipped to give it another shape.
+ * TEST_SCALE is a percentage. */
 #include "base/cases.h"
 
 #include "base/random.h"
@@ -280,7 +281,8 @@ static void test_fixed(void **state) {
     close_bench(&bench);
 }
 
-/* Leaves of 64 KiB become leaves of 256 KiB: those that are there in part are completed, also the last one. */
+/* Leaves of 64 KiB become leaves of 256 KiB: those that are there in part are completed, also the
+ * last one. */
 static void test_completion(void **state) {
     (void)state;
     struct bench bench;
@@ -300,8 +302,8 @@ static void test_completion(void **state) {
     close_bench(&bench);
 }
 
-/* Ours: a fault brings its block, and a linear range with a threshold below half its neighbour, which a range without a class
- * does not. */
+/* Ours: a fault brings its block, and a linear range with a threshold below half its neighbour,
+ * which a range without a class does not. */
 static void test_whole(void **state) {
     (void)state;
     struct bench bench;
@@ -688,7 +690,8 @@ static void test_evict_twin(void **state) {
     }
 }
 
-/* By block, the block that has the oldest page of all ranges, and who gets the memory is not named. */
+/* By block, the block that has the oldest page of all ranges, and who gets the memory is not named.
+ */
 static void test_evict_block(void **state) {
     (void)state;
     static struct evictor e;

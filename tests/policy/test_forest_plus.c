@@ -1,4 +1,5 @@
-/* The evictor `forest-plus`, without an engine: which block leaves, by classes, launches and arrivals. */
+/* The evictor `forest-plus`, without an engine: which block leaves, by classes, launches and
+ * arrivals. */
 #include "base/cases.h"
 
 #include "base/random.h"
@@ -131,8 +132,8 @@ static void test_order(void **state) {
     close_bench(&bench);
 }
 
-/* Of a line whose blocks come in pieces, the block that came first: it was last in use longest ago. One such block changes
- * nothing. */
+/* Of a line whose blocks come in pieces, the block that came first: it was last in use longest ago.
+ * One such block changes nothing. */
 static void test_pieces(void **state) {
     (void)state;
     struct bench bench;
@@ -171,8 +172,8 @@ static void test_intensity(void **state) {
     close_bench(&bench);
 }
 
-/* Of two lines, the one that is needed later; what has not been used for twice its interval is needed no more, and what a
- * launch uses in another order may be needed now. */
+/* Of two lines, the one that is needed later; what has not been used for twice its interval is
+ * needed no more, and what a launch uses in another order may be needed now. */
 static void test_next_use(void **state) {
     (void)state;
     struct bench bench;
@@ -216,8 +217,9 @@ static void test_latest(void **state) {
     close_bench(&bench);
 }
 
-/* A launch that goes through two ranges spares the latest arrivals of each, also of one of which nothing has come for long: it may
- * be passed slowly. The next launch uses one of them, and spares nothing of the other. */
+/* A launch that goes through two ranges spares the latest arrivals of each, also of one of which
+ * nothing has come for long: it may be passed slowly. The next launch uses one of them, and spares
+ * nothing of the other. */
 static void test_shares(void **state) {
     (void)state;
     static const struct ff_operand operands[] = {{.range = 0}, {.range = 1}};
@@ -237,7 +239,8 @@ static void test_shares(void **state) {
     close_bench(&bench);
 }
 
-/* What no launch has named may be needed until launches repeat without it, unless one has faulted there. */
+/* What no launch has named may be needed until launches repeat without it, unless one has faulted
+ * there. */
 static void test_unnamed(void **state) {
     (void)state;
     struct bench bench;
@@ -276,7 +279,8 @@ static void test_between(void **state) {
     close_bench(&bench);
 }
 
-/* Launches of another queue begin and end beside one that takes long: what it uses is still in use. */
+/* Launches of another queue begin and end beside one that takes long: what it uses is still in use.
+ */
 static void test_beside(void **state) {
     (void)state;
     struct bench bench;

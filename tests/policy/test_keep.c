@@ -98,8 +98,8 @@ static void test_ends_take_turns_at_first(void **state) {
     bench_close(&bench);
 }
 
-/* 24 blocks in a circle, and room for 16: the order by age misses all, 240 in ten rounds; one that keeps 12 and passes
- * the others through 4 misses 120. */
+/* 24 blocks in a circle, and room for 16: the order by age misses all, 240 in ten rounds; one that
+ * keeps 12 and passes the others through 4 misses 120. */
 static void test_circle(void **state) {
     (void)state;
     struct bench bench;
@@ -136,7 +136,8 @@ static void test_hot_blocks_stay(void **state) {
     bench_close(&bench);
 }
 
-/* Blocks that are in use while more come, six at a time: more of the newest are spared than at first. */
+/* Blocks that are in use while more come, six at a time: more of the newest are spared than at
+ * first. */
 static void test_blocks_in_use_are_spared(void **state) {
     (void)state;
     struct bench bench;
@@ -150,7 +151,8 @@ static void test_blocks_in_use_are_spared(void **state) {
     bench_close(&bench);
 }
 
-/* A block that is busy, asks for room, has left or was freed is not named; with no other, nobody is. */
+/* A block that is busy, asks for room, has left or was freed is not named; with no other, nobody
+ * is. */
 static void test_who_cannot(void **state) {
     (void)state;
     struct bench bench;
@@ -184,8 +186,8 @@ static void test_says_what_it_did(void **state) {
     bench_close(&bench);
 }
 
-/* Blocks that come to a device of that many; `remote`: they have been used from the host until then. Free blocks kept after
- * that. */
+/* Blocks that come to a device of that many; `remote`: they have been used from the host until
+ * then. Free blocks kept after that. */
 static uint64_t reserve_after(struct bench *bench, uint32_t room, uint32_t blocks, bool remote) {
     bench->fake.view.capacity[TIER] = room * FF_BLOCK_PAGES;
     for (uint32_t block = 0; block < blocks; block++) {
@@ -196,8 +198,8 @@ static uint64_t reserve_after(struct bench *bench, uint32_t room, uint32_t block
     return policy->reserve(bench->instance.state, &bench->fake.view) / FF_BLOCK_PAGES;
 }
 
-/* On a small device a block is kept free while most of what comes is waited for: 11 of the latest that are not, of which each
- * counts a 16th, end that. */
+/* On a small device a block is kept free while most of what comes is waited for: 11 of the latest
+ * that are not, of which each counts a 16th, end that. */
 static void test_reserve_of_small_devices(void **state) {
     (void)state;
     struct bench bench;

@@ -1,5 +1,5 @@
-/* Prefetching by a learned predictor: what is advised, when it is known, what a fault brings and waits
- * for, learning on the way, and model files that are not what they should be. */
+/* Prefetching by a learned predictor: what is advised, when it is known, what a fault brings and
+ * waits for, learning on the way, and model files that are not what they should be. */
 #include "base/cases.h"
 
 #include "base/random.h"

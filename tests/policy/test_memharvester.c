@@ -1,4 +1,5 @@
-/* memHarvester: who lends, in which order; which blocks are prefetched, from where and to where; what is copied. */
+/* memHarvester: who lends, in which order; which blocks are prefetched, from where and to where;
+ * what is copied. */
 #include "policy/registry.h"
 #include "view.h"
 
@@ -141,7 +142,8 @@ static void test_directions(void **state) {
     bench_close(&bench);
 }
 
-/* Blocks of lenders and of the host at the same time; those of the host to a lender, as long as there are enough. */
+/* Blocks of lenders and of the host at the same time; those of the host to a lender, as long as
+ * there are enough. */
 static void test_paths(void **state) {
     (void)state;
     struct bench bench;

@@ -53,7 +53,8 @@ static void test_wasted(void **state) {
     assert_int_equal(brought_of(&pairs, 32), 32);
 }
 
-/* Not wasted: what faults in a later launch; what came by a fault of its own; what was never advised. */
+/* Not wasted: what faults in a later launch; what came by a fault of its own; what was never
+ * advised. */
 static void test_used(void **state) {
     (void)state;
     struct ff__pairs pairs = start();

@@ -1,5 +1,5 @@
-/* Ranges that are used from the host, where that costs less: what a device with room for ROOM blocks, which leave in the order
- * in which they came, is advised. */
+/* Ranges that are used from the host, where that costs less: what a device with room for ROOM
+ * blocks, which leave in the order in which they came, is advised. */
 #include "policy/registry.h"
 #include "view.h"
 
@@ -154,7 +154,8 @@ static void test_few_accesses(void **state) {
     bench_close(&bench);
 }
 
-/* All that is allocated is known, and does not fit: the first blocks that come are witnesses, before memory is full. */
+/* All that is allocated is known, and does not fit: the first blocks that come are witnesses,
+ * before memory is full. */
 static void test_too_little_memory(void **state) {
     (void)state;
     struct bench bench;
@@ -166,7 +167,8 @@ static void test_too_little_memory(void **state) {
     bench_close(&bench);
 }
 
-/* Two of a witness's 32 leaves tell of the others, one does not. Of a block in a remote range none does. */
+/* Two of a witness's 32 leaves tell of the others, one does not. Of a block in a remote range none
+ * does. */
 static void test_first_leaves(void **state) {
     (void)state;
     const uint32_t enough = WORTH * 2 / 32 + 1; /* 62.5, rounded up */
@@ -200,7 +202,8 @@ static void test_first_leaves(void **state) {
     bench_close(&bench);
 }
 
-/* While memory is not full, what counts is how often a block was used in all: it migrates once, and stays. */
+/* While memory is not full, what counts is how often a block was used in all: it migrates once, and
+ * stays. */
 static void test_room(void **state) {
     (void)state;
     struct bench bench;
@@ -284,7 +287,8 @@ static void test_small_device(void **state) {
     bench_close(&bench);
 }
 
-/* Advice may be dropped: it is repeated when as many accesses have come again, not at each of them. */
+/* Advice may be dropped: it is repeated when as many accesses have come again, not at each of them.
+ */
 static void test_advice_is_not_followed(void **state) {
     (void)state;
     struct bench bench;
@@ -317,8 +321,8 @@ static void test_small_block(void **state) {
 /* Blocks that come while others are used, and by which one has left; each takes 2 ms. */
 #define PAUSE_NS (ROOM / 8 * UINT64_C(2000000))
 
-/* All blocks are used at once, so that none is used often in its time: each comes when that has cost two migrations, and if it
- * is used remotely again, when that has cost four. */
+/* All blocks are used at once, so that none is used often in its time: each comes when that has
+ * cost two migrations, and if it is used remotely again, when that has cost four. */
 static void test_all_at_once(void **state) {
     (void)state;
     struct bench bench;

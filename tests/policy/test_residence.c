@@ -1,5 +1,6 @@
-/* Which blocks lie on the device when: small recordings whose best residences are known, and random ones, where memory is
- * never exceeded and a naive twin comes to the same. A page costs as much as an access of the host, a fault as much as nine. */
+/* Which blocks lie on the device when: small recordings whose best residences are known, and random
+ * ones, where memory is never exceeded and a naive twin comes to the same. A page costs as much as
+ * an access of the host, a fault as much as nine. */
 #include "policy/bounds/residence.h"
 
 #include "base/random.h"
@@ -180,7 +181,8 @@ static void test_no_choice(void **state) {
     bench_close(&bench);
 }
 
-/* The live run may be longer than the recorded one, and blocks that were not recorded come as they would without a choice. */
+/* The live run may be longer than the recorded one, and blocks that were not recorded come as they
+ * would without a choice. */
 static void test_limits(void **state) {
     (void)state;
     struct bench bench;
@@ -236,7 +238,8 @@ static void test_capacity(void **state) {
     assert_true(full > 100);
 }
 
-/* The naive twin: link time of the whole run, in accesses, if the block lies where `resident` says. */
+/* The naive twin: link time of the whole run, in accesses, if the block lies where `resident` says.
+ */
 static uint32_t link_time(const struct bench *bench, uint32_t block, uint32_t resident,
                           bool tight) {
     const struct ff__residence_block *b = &bench->blocks[block];
@@ -261,7 +264,8 @@ static bool has_room(const struct bench *bench, const struct twin *twin, uint32_
     return pages <= bench->fake.view.capacity[TIER];
 }
 
-/* Of all residences that there is room for, the one that saves most for each of its windows. False: none saves anything. */
+/* Of all residences that there is room for, the one that saves most for each of its windows. False:
+ * none saves anything. */
 static bool add_best(const struct bench *bench, struct twin *twin) {
     double most = 0;
     uint32_t best = 0, longer = 0;

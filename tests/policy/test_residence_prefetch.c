@@ -1,5 +1,6 @@
-/* Following the residences that were chosen: what is advised when a window begins and with a fault, and where nothing can be
- * chosen. Room for one block, which is block 0 up to window 15, then block 1; block 2 is hardly used. */
+/* Following the residences that were chosen: what is advised when a window begins and with a fault,
+ * and where nothing can be chosen. Room for one block, which is block 0 up to window 15, then block
+ * 1; block 2 is hardly used. */
 #include "policy/recording.h"
 #include "policy/registry.h"
 #include "policy/view.h"

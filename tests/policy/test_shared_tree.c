@@ -1,6 +1,6 @@
-/* The tree that several policies share (policy/common/tree.h) against a twin: its rules in post-order, over plain arrays
- * of bool, with random leaves, spans and thresholds. Then Ganguly's prefetcher, which uses it, in UVMSmart's shape.
- * TEST_SCALE is a percentage. */
+/* The tree that several policies share (policy/common/tree.h) against a twin: its rules in
+ * post-order, over plain arrays of bool, with random leaves, spans and thresholds. Then Ganguly's
+ * prefetcher, which uses it, in UVMSmart's shape. TEST_SCALE is a percentage. */
 #include "base/random.h"
 #include "policy/common/neighbours.h"
 #include "policy/common/tree.h"

@@ -1,5 +1,5 @@
-/* Which pages come with a fault of a thread that goes through rows of a fixed length: those that it uses next, and hardly any
- * other. */
+/* Which pages come with a fault of a thread that goes through rows of a fixed length: those that it
+ * uses next, and hardly any other. */
 #include "view.h"
 
 #include <setjmp.h>
@@ -89,7 +89,8 @@ static void assert_outcome(const struct bench *bench, struct outcome expected) {
 }
 
 static void test_rows(void **state) {
-    /* bytes of a row, of what is used of it; what the first sweep gives, and a second one elsewhere in the rows */
+    /* bytes of a row, of what is used of it; what the first sweep gives, and a second one elsewhere
+     * in the rows */
     static const struct {
         int64_t row, bytes;
         struct outcome first, second;
@@ -130,8 +131,8 @@ static void use_by_threads(uint32_t second, struct outcome expected) {
     bench_close(&bench);
 }
 
-/* Two threads at different places of different rows, in turns; and two that share an element of the table: no sweep is known
- * until the second one is through. */
+/* Two threads at different places of different rows, in turns; and two that share an element of the
+ * table: no sweep is known until the second one is through. */
 static void test_threads(void **state) {
     (void)state;
     use_by_threads(2, (struct outcome){4045, 85, 17});

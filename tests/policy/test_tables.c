@@ -1,5 +1,5 @@
-/* The correlation tables: the paper's worked examples, twins that do the same without haste, and what
- * must hold whatever happens. */
+/* The correlation tables: the paper's worked examples, twins that do the same without haste, and
+ * what must hold whatever happens. */
 #include "base/cases.h"
 
 #include "base/random.h"
@@ -128,7 +128,8 @@ static const struct ff__row *row_of(const struct ff__tables *tables,
     return row == FF_NONE ? NULL : ff__row_at(tables, table, row);
 }
 
-/* Figure 5, with one level: misses on a, b, c, a, c make the rows of c and b, and a's are b, then c. */
+/* Figure 5, with one level: misses on a, b, c, a, c make the rows of c and b, and a's are b, then
+ * c. */
 static void test_figure_5(void **state) {
     (void)state;
     enum { a = 10, b = 21, c = 32 };

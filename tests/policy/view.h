@@ -156,7 +156,8 @@ static inline void instance_open(struct instance *instance, const struct ff_view
     (void)status;
 }
 
-/* How much of an instance's block state has been written to: the bytes up to the last one that is not zero. */
+/* How much of an instance's block state has been written to: the bytes up to the last one that is
+ * not zero. */
 static inline size_t instance_written(const struct instance *instance, const struct ff_view *view) {
     const unsigned char *bytes = instance->block_state;
     size_t size = instance->policy->block_state_size * view->block_limit;

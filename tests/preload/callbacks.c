@@ -1,7 +1,7 @@
-/* Comes between the preload and OpenCL, and gives callbacks a behaviour that OpenCL allows and PoCL 3.1
- * does not have. TEST_CALLBACKS says which:
+/* Comes between the preload and OpenCL, and gives callbacks a behaviour that OpenCL allows and PoCL
+ * 3.1 does not have. TEST_CALLBACKS says which:
  *   late        each is called from a thread of its own, some time after
- *   slow        those for CL_RUNNING are set after some time, in which their commands must not begin
+ *   slow those for CL_RUNNING are set after some time, in which their commands must not begin
  *   refused     those for CL_COMPLETE cannot be set
  *   destroyed   those for destroyed buffers are called when the next buffer has been made */
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS

@@ -1,6 +1,6 @@
 /* preloaded LIBRARY PROGRAM [ARGUMENT...]: runs a program under the preload, or exits with 77 where
- * this machine cannot manage memory. A launcher, so that nothing but the program is preloaded. PRELOAD_AFTER
- * names a library to preload after it. */
+ * this machine cannot manage memory. A launcher, so that nothing but the program is preloaded.
+ * PRELOAD_AFTER names a library to preload after it. */
 #include <farfault/farfault.h>
 
 #include <errno.h>

@@ -131,8 +131,8 @@ static void write_and_read(const struct client *client, cl_mem buffer, size_t at
     CHECK(got == wanted);
 }
 
-/* What the device says that an allocation may have, it may: a buffer, a part of it at its very end, and shared virtual
- * memory. One byte more is refused. Little of it is touched. */
+/* What the device says that an allocation may have, it may: a buffer, a part of it at its very end,
+ * and shared virtual memory. One byte more is refused. Little of it is touched. */
 static void test_largest(const struct client *client) {
     cl_ulong largest = size_of(client->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE),
              global = size_of(client->device, CL_DEVICE_GLOBAL_MEM_SIZE);

@@ -1,5 +1,5 @@
-/* Images, which are OpenCL's own, beside managed buffers and made of them: every command on them, every kind of them,
- * each larger than the device. */
+/* Images, which are OpenCL's own, beside managed buffers and made of them: every command on them,
+ * every kind of them, each larger than the device. */
 #include "client.h"
 
 #define SIDE  1024u

@@ -35,7 +35,8 @@ static void go_on(timer_t timer) {
     timer_settime(timer, 0, &soon, NULL);
 }
 
-/* In another thread it may still run when the timer of all has been deleted, and then cannot start it. */
+/* In another thread it may still run when the timer of all has been deleted, and then cannot start
+ * it. */
 static void on_signal(int number) {
     int saved_errno = errno;
     size_t page = __atomic_add_fetch(&place, 7919, __ATOMIC_RELAXED) % PAGES;

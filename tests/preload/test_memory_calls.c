@@ -1,5 +1,5 @@
-/* A program that locks its memory, and one that moves what it was given: managed memory stays as it is,
- * all other memory does what it would. */
+/* A program that locks its memory, and one that moves what it was given: managed memory stays as it
+ * is, all other memory does what it would. */
 #include "client.h"
 #include "locks.h"
 

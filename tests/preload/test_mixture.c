@@ -94,8 +94,8 @@ static void launch_one(struct user *user) {
 
 struct next {
     cl_event event;
-    bool
-        done; /* atomic; until then PoCL uses the event, although what waits for it may have ended */
+    /* atomic; until then PoCL uses the event, although what waits for it may have ended */
+    bool done;
 };
 
 static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *argument) {
@@ -106,7 +106,8 @@ static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *argumen
     __atomic_store_n(&next->done, true, __ATOMIC_RELEASE);
 }
 
-/* A launch behind a user event, a callback that uses OpenCL, and a read behind what that completes. */
+/* A launch behind a user event, a callback that uses OpenCL, and a read behind what that completes.
+ */
 static void launch_between_events(struct user *user) {
     cl_int status;
     cl_event first = clCreateUserEvent(client.context, &status), launched, read;

@@ -1,5 +1,5 @@
-/* Commands that replace a buffer's content, again and again on a device that holds one buffer of two:
- * what they replace must not matter, and (test_summary.c looks at that) need not be moved. */
+/* Commands that replace a buffer's content, again and again on a device that holds one buffer of
+ * two: what they replace must not matter, and (test_summary.c looks at that) need not be moved. */
 #include "client.h"
 
 #define SIZE   (4 * MIB)

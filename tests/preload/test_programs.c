@@ -1,4 +1,5 @@
-/* Programs in every way that OpenCL has to make them, in several threads, and kernels that print much. */
+/* Programs in every way that OpenCL has to make them, in several threads, and kernels that print
+ * much. */
 #include "client.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* Launches behind one that waits, and that begins while others are being enqueued; on a queue without an order they need not wait. */
+/* Launches behind one that waits, and that begins while others are being enqueued; on a queue
+ * without an order they need not wait. */
 #include "client.h"
 
 #include <pthread.h>

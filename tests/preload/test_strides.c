@@ -1,4 +1,5 @@
-/* What is read of strides off kernels' sources: cases by hand, and the sources that the bundled programs have in them. */
+/* What is read of strides off kernels' sources: cases by hand, and the sources that the bundled
+ * programs have in them. */
 #include "base/cases.h"
 
 #include "preload/opencl/source/strides.h"
@@ -27,7 +28,8 @@ static void check_kernel(const char *what, const char *source, size_t length,
 
 /* ---- by hand ---- */
 
-/* What a kernel's body makes of "global float *a, global int *b, uint n, uint m"; `fixed` is of a and b. */
+/* What a kernel's body makes of "global float *a, global int *b, uint n, uint m"; `fixed` is of a
+ * and b. */
 static void check_body(const char *body, const char *fixed) {
     char source[1024], all[8];
     int length = snprintf(

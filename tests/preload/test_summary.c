@@ -1,5 +1,6 @@
-/* test_summary LIBRARY FOLDER [messages]: what the preload counts while its threads work; with `messages`, how it says
- * it, and what it does when it cannot do its work. FOLDER has the other clients, which are run for it. */
+/* test_summary LIBRARY FOLDER [messages]: what the preload counts while its threads work; with
+ * `messages`, how it says it, and what it does when it cannot do its work. FOLDER has the other
+ * clients, which are run for it. */
 #include <farfault/farfault.h>
 
 #include <jansson.h>

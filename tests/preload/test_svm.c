@@ -94,7 +94,8 @@ static void test_commands(const struct client *client) {
     free(host);
 }
 
-/* Behind the end of what was asked for is no memory of the program's, though it is on the same page. */
+/* Behind the end of what was asked for is no memory of the program's, though it is on the same
+ * page. */
 static void test_behind_the_end(const struct client *client) {
     char *small = clSVMAlloc(client->context, CL_MEM_READ_WRITE, 1000, 0);
     cl_int status;

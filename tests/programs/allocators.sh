@@ -8,7 +8,8 @@ libraries=$(dirname "$(gcc -print-file-name=libc.so.6)")
 for library in libjemalloc.so.2 libmimalloc.so.2; do
     [ -e "$libraries/$library" ] || { echo "no $library"; exit 77; }
     for program in jacobi bfs mixed phases pagerank; do
-        LD_PRELOAD=$libraries/$library managed '--quiet --check --memory 16M' "$programs/$program" --size 24M --check
+        LD_PRELOAD=$libraries/$library managed '--quiet --check --memory 16M' "$programs/$program" \
+            --size 24M --check
         grep -q '^verified: yes' managed || wrong managed "$program with $library: not verified"
     done
 done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# clFFT's client transforms arrays that need more memory than the device has, and checks the results itself; plainly and
-# under farfault all checks pass. Usage: clfft.sh FARFAULT
+# clFFT's client transforms arrays that need more memory than the device has, and checks the results
+# itself; plainly and under farfault all checks pass. Usage: clfft.sh FARFAULT
 set -eu
 . "$(dirname "$0")/third_party.sh"
 needs clFFT-client

@@ -1,15 +1,18 @@
 #!/bin/sh
-# clpeak on a device with less memory than its buffers reports the same figures as plainly: bandwidths and latency. (Its
-# compute tests have buffers of 4 MiB, as the smallest device has.) Usage: clpeak.sh FARFAULT
+# clpeak on a device with less memory than its buffers reports the same figures as plainly:
+# bandwidths and latency. (Its compute tests have buffers of 4 MiB, as the smallest device has.)
+# Usage: clpeak.sh FARFAULT
 set -eu
 . "$(dirname "$0")/third_party.sh"
 needs clpeak
 
-# The smaller a device says that it is, the less clpeak reads: hundreds of GiB where it sees the memory of this machine.
+# The smaller a device says that it is, the less clpeak reads: hundreds of GiB where it sees the
+# memory of this machine.
 export FARFAULT_ADDRESS_SPACE=128M # under farfault
 export POCL_MEMORY_LIMIT=1         # GiB, plainly
 
-# the names of the figures after those of their tests: "Transfer bandwidth (GBPS): enqueueReadBuffer"
+# the names of the figures after those of their tests: "Transfer bandwidth (GBPS):
+# enqueueReadBuffer"
 figures() {
     awk -F ' *: *' '{ sub(/^ +/, "") }
         /\((GBPS|GFLOPS|GIOPS)\)$/ { test = $0 }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# hashcat finds the words behind MD5 sums, in a list of words and, on two devices, by trying all short ones; under farfault the
-# same as plainly. Before that it tests its kernels itself. Usage: hashcat.sh FARFAULT
+# hashcat finds the words behind MD5 sums, in a list of words and, on two devices, by trying all
+# short ones; under farfault the same as plainly. Before that it tests its kernels itself. Usage:
+# hashcat.sh FARFAULT
 set -eu
 . "$(dirname "$0")/third_party.sh"
 needs hashcat
@@ -9,7 +10,8 @@ words=/usr/share/doc/hashcat-data/examples/example.dict
 # of each word in standard input
 sums() { while read -r word; do printf '%s' "$word" | md5sum | cut -d ' ' -f 1; done; }
 
-# crack DEVICES ARGUMENT...: with a fixed amount of work for each launch, which hashcat would find out by measuring
+# crack DEVICES ARGUMENT...: with a fixed amount of work for each launch, which hashcat would find
+# out by measuring
 crack() {
     devices=$1
     shift

@@ -1,6 +1,7 @@
 #!/bin/sh
-# managed.sh FARFAULT JSON_GET OPTION... -- PROGRAM [ARGUMENT...]: under `farfault run OPTION...` the program ends well and
-# says that its results are right; and farfault managed what it allocated, on a device with less memory than that.
+# managed.sh FARFAULT JSON_GET OPTION... -- PROGRAM [ARGUMENT...]: under `farfault run OPTION...`
+# the program ends well and says that its results are right; and farfault managed what it allocated,
+# on a device with less memory than that.
 set -eu
 farfault=$1 json_get=$2
 shift 2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# PoCL's own test programs, built from Debian's package of its source, end and print under farfault as they do without.
-# Usage: pocl.sh FARFAULT
+# PoCL's own test programs, built from Debian's package of its source, end and print under farfault
+# as they do without. Usage: pocl.sh FARFAULT
 set -eu
 . "$(dirname "$0")/third_party.sh"
 . "$here/conformance.sh"
@@ -41,11 +41,13 @@ build() {
     *) compiler=g++ ;;
     esac
     name=${1##*/}
-    with_folder "$folder" "$compiler" $flags "$1" -o "${name%.*}" libpoclu.a -lOpenCL -ldl -lm -lpthread
+    with_folder "$folder" "$compiler" $flags "$1" -o "${name%.*}" libpoclu.a -lOpenCL -ldl -lm \
+        -lpthread
 }
 
 tests=$source/tests
-for file in "$tests"/runtime/*.c "$tests"/regression/*.c "$tests"/regression/*.cpp "$tests"/kernel/*.c "$tests"/kernel/*.cc \
+for file in "$tests"/runtime/*.c "$tests"/regression/*.c "$tests"/regression/*.cpp \
+    "$tests"/kernel/*.c "$tests"/kernel/*.cc \
     "$tests"/workgroup/run_kernel.c; do
     build "$file" 2>errors || wrong errors "$file does not compile"
 done
@@ -77,7 +79,8 @@ done
 for type in char short ushort half int uint float long ulong double; do
     compare "test_shuffle $type" ./test_shuffle "$type"
 done
-# One thread: the order of what work-items print is fixed. The sizes are PoCL's, for which the kernels write all that is printed.
+# One thread: the order of what work-items print is fixed. The sizes are PoCL's, for which the
+# kernels write all that is printed.
 POCL_MAX_PTHREAD_COUNT=1
 export POCL_MAX_PTHREAD_COUNT
 while read -r name sizes; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# arrays.py with more arrays than the device has memory for: under farfault all results are right, as they are plainly.
-# Usage: pyopencl.sh FARFAULT
+# arrays.py with more arrays than the device has memory for: under farfault all results are right,
+# as they are plainly. Usage: pyopencl.sh FARFAULT
 set -eu
 . "$(dirname "$0")/third_party.sh"
 needs_python pyopencl python3-pyopencl

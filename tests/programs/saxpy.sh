@@ -1,5 +1,6 @@
 #!/bin/sh
-# saxpy.sh SAXPY: the example of farfault.h ends well, verifies its result, and needs more memory than its device has.
+# saxpy.sh SAXPY: the example of farfault.h ends well, verifies its result, and needs more memory
+# than its device has.
 set -eu
 output=$("$(dirname "$0")/verified.sh" "$1")
 printf '%s\n' "$output"

@@ -1,5 +1,6 @@
-# Sourced by the tests of third-party programs. They run a program plainly and under farfault with less device memory than
-# it has buffers, in a folder of their own. Their first argument is farfault; their exit status is `bad`.
+# Sourced by the tests of third-party programs. They run a program plainly and under farfault with
+# less device memory than it has buffers, in a folder of their own. Their first argument is
+# farfault; their exit status is `bad`.
 farfault=$(realpath "$1")
 here=$(dirname "$(realpath "$0")")
 scratch=$(mktemp -d)
@@ -27,17 +28,21 @@ number() { sed -n '/"runs"/,$'"s/^ *\"$1\": \([0-9]*\).*/\1/p" summary | head -n
 # plain COMMAND...: its output is in the file plain
 plain() { "$@" >plain 2>errors || wrong errors "$1: status $? without farfault"; }
 
-# managed "OPTION..." COMMAND...: the same under `farfault run OPTION...`, in the file managed; there must have been evictions
+# managed "OPTION..." COMMAND...: the same under `farfault run OPTION...`, in the file managed;
+# there must have been evictions
 managed() {
     options=$1
     shift
-    "$farfault" run --json=summary $options -- "$@" >managed 2>errors || wrong errors "$1: status $? under farfault"
-    echo "$(basename "$1"): $(number footprint) bytes of buffers on $(number memory), $(number evictions) evictions"
+    "$farfault" run --json=summary $options -- "$@" >managed 2>errors ||
+        wrong errors "$1: status $? under farfault"
+    echo \
+        "$(basename "$1"): $(number footprint) bytes of buffers on $(number memory), $(number evictions) evictions"
     [ "$(number footprint)" -gt "$(number memory)" ] || wrong summary "$1: all buffers fitted"
     [ "$(number evictions)" -gt 0 ] || wrong summary "$1: no evictions"
 }
 
-# same COMMAND...: what it prints for the file managed is what it prints for the file plain, and not nothing
+# same COMMAND...: what it prints for the file managed is what it prints for the file plain, and not
+# nothing
 same() {
     "$@" plain >expected
     "$@" managed >got

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The bundled programs' own command line, plainly: bad usage is one line and status 2, --times shows every iteration.
+# The bundled programs' own command line, plainly: bad usage is one line and status 2, --times shows
+# every iteration.
 set -eu
 programs=$1
 fail() { echo "$*" >&2; exit 1; }
@@ -23,7 +24,9 @@ refused "lm: --steps: '0' is not a whole number from 1 up" lm --steps 0
 refused "jacobi: --iterations: 'many' is not a whole number from 1 up" jacobi --iterations many
 
 for program in jacobi cg pagerank mixed phases matrices; do
-    lines=$("$programs/$program" --size 1M --iterations 3 --times | grep -c '^iteration [123]: [0-9.]* s$')
+    lines=$("$programs/$program" --size 1M --iterations 3 --times |
+        grep -c '^iteration [123]: [0-9.]* s$')
     [ "$lines" = 3 ] || fail "$program --times shows $lines of 3 iterations"
 done
-[ "$("$programs/jacobi" --size 1M --iterations 3 | grep -c '^iteration')" = 0 ] || fail "times without --times"
+[ "$("$programs/jacobi" --size 1M --iterations 3 | grep -c '^iteration')" = 0 ] ||
+    fail "times without --times"

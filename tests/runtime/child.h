@@ -122,7 +122,8 @@ static inline int run_in_child(scenario_fn *run, const struct ff_config *config,
     _exit(0);
 }
 
-/* `wanted`: the signal that is to end the child; 0: it is to end by itself, with all CHECKs passed. */
+/* `wanted`: the signal that is to end the child; 0: it is to end by itself, with all CHECKs passed.
+ */
 static inline void expect_end(const char *name, scenario_fn *run, const struct ff_config *config,
                               const void *argument, int wanted) {
     int status = run_in_child(run, config, argument);
@@ -145,8 +146,9 @@ static inline void expect_end(const char *name, scenario_fn *run, const struct f
 
 #define VARIANTS (SYSTEMS * 2u * 3u)
 
-/* Steps through all systems for live use, mechanisms and handlers, granules of memory in turn;
- * in long runs all of them on one, two and three devices, again and again. False when all have been seen. */
+/* Steps through all systems for live use, mechanisms and handlers, granules of memory in turn; in
+ * long runs all of them on one, two and three devices, again and again. False when all have been
+ * seen. */
 static inline bool next_variant(struct ff_config *config, unsigned *step) {
     unsigned repeats = long_run_repeats(), every = 3 * VARIANTS;
     unsigned steps = repeats ? (repeats + every - 1) / every * every : VARIANTS;
@@ -184,7 +186,8 @@ static inline bool keeps_pinned_pages(const struct ff_config *config) {
 
 /* ---- what is resident ---- */
 
-/* Bytes of the context's managed addresses that have memory, as the kernel counts (/proc/self/pagemap). */
+/* Bytes of the context's managed addresses that have memory, as the kernel counts
+ * (/proc/self/pagemap). */
 static inline uint64_t managed_rss(const struct ff_context *context) {
     const struct ff__description *device = &context->description;
     const uint64_t present = UINT64_C(1) << 63;
@@ -200,8 +203,8 @@ static inline uint64_t managed_rss(const struct ff_context *context) {
     return pages * PAGE;
 }
 
-/* What the kernel counts does not stay above the budget. A sum taken while blocks move can count one
- * twice, so a sum that is too large is taken again. */
+/* What the kernel counts does not stay above the budget. A sum taken while blocks move can count
+ * one twice, so a sum that is too large is taken again. */
 static inline bool rss_is_within_budget(struct ff_context *context) {
     for (int tries = 0; tries < 50; tries++) {
         struct ff_stats stats;

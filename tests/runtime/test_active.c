@@ -1,5 +1,6 @@
-/* Memory that an allocator of the application takes back (INACTIVE) and hands out again (ACTIVE), while
- * the device is short of memory: a write after ACTIVE is never dropped, however busy its block is. */
+/* Memory that an allocator of the application takes back (INACTIVE) and hands out again (ACTIVE),
+ * while the device is short of memory: a write after ACTIVE is never dropped, however busy its
+ * block is. */
 #include <pthread.h>
 
 #include "base/random.h"

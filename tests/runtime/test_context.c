@@ -161,7 +161,8 @@ static void test_inactive_is_not_copied(void **state) {
     }
 }
 
-/* A device that has less memory from some time on gives it back while the program works, and may have it again. */
+/* A device that has less memory from some time on gives it back while the program works, and may
+ * have it again. */
 static void test_memory_shrinks_and_grows(void **state) {
     (void)state;
     FOR_EACH_CONFIG(config, 16 * MB) {

@@ -1,4 +1,5 @@
-/* Programs that forbid system calls to all their threads (seccomp, TSYNC) when a context is open already. */
+/* Programs that forbid system calls to all their threads (seccomp, TSYNC) when a context is open
+ * already. */
 #include "runtime/child.h"
 
 #include <linux/filter.h>

@@ -1,4 +1,5 @@
-/* Children that call the library: on what they inherit every function returns at once, and what they open works. */
+/* Children that call the library: on what they inherit every function returns at once, and what
+ * they open works. */
 #include "runtime/child.h"
 
 #include <farfault/policy.h>
@@ -142,7 +143,8 @@ static void test_every_call(void **state) {
     }
 }
 
-/* The same in children that no handler of pthread_atfork() is told of; and not in those that share memory. */
+/* The same in children that no handler of pthread_atfork() is told of; and not in those that share
+ * memory. */
 static void test_clone(void **state) {
     (void)state;
     struct ff_config config = child_config(BUDGET);

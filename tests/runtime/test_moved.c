@@ -1,4 +1,5 @@
-/* What moved by kernel and by allocation: whose it is, what stays of allocations that were freed, which come first. */
+/* What moved by kernel and by allocation: whose it is, what stays of allocations that were freed,
+ * which come first. */
 #include "runtime/fixture.h"
 
 #include <farfault/policy.h>
@@ -43,7 +44,8 @@ static void launch(struct ff_context *context, const char *name, void *data, siz
     ff_stream_destroy(stream);
 }
 
-/* The list and the statistics of one moment: the last job may be counted a little after its pages are there. */
+/* The list and the statistics of one moment: the last job may be counted a little after its pages
+ * are there. */
 static void read_both(struct ff_context *context, enum ff_moved_by by, struct ff_moved_list *list,
                       struct ff_stats *stats) {
     struct ff_stats before;
@@ -55,7 +57,8 @@ static void read_both(struct ff_context *context, enum ff_moved_by by, struct ff
              before.pages_out != stats->pages_out);
 }
 
-/* `rest`: bytes may have moved for nobody in the list, as what is prefetched after its launch has ended. */
+/* `rest`: bytes may have moved for nobody in the list, as what is prefetched after its launch has
+ * ended. */
 static void check_sums(struct ff_context *context, enum ff_moved_by by, bool rest) {
     struct ff_moved_list list;
     struct ff_stats stats;

@@ -1,4 +1,5 @@
-/* The sample policies, from shared objects: each loads as its comment says, and does what it is for. */
+/* The sample policies, from shared objects: each loads as its comment says, and does what it is
+ * for. */
 #include <farfault/policy.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,8 +67,8 @@ static void test_clock_policy_evicts(void **state) {
     ff_close(context);
 }
 
-/* Four kernels, each with a range of its own, again and again, and room for two ranges: once the period is
- * known, a kernel's range comes while the one before it runs. */
+/* Four kernels, each with a range of its own, again and again, and room for two ranges: once the
+ * period is known, a kernel's range comes while the one before it runs. */
 static void test_period_policy_learns_launches(void **state) {
     (void)state;
     struct ff_context *context = open_sample(FARFAULT_PERIOD, "nvidia-1:prefetch=period", 1);

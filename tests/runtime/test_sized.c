@@ -1,5 +1,6 @@
-/* Programs that were compiled against an older or a newer farfault.h: their structs are shorter, or longer. Each is a copy of ours
- * up to some member, or with one more, between bytes that must stay as they are. */
+/* Programs that were compiled against an older or a newer farfault.h: their structs are shorter, or
+ * longer. Each is a copy of ours up to some member, or with one more, between bytes that must stay
+ * as they are. */
 #include "runtime/fixture.h"
 
 #include <errno.h>
@@ -203,7 +204,8 @@ static void old_events(void **state) {
     unlink(path);
 }
 
-/* A member that is added goes to a place that no older struct has: there is no padding at the end for it. */
+/* A member that is added goes to a place that no older struct has: there is no padding at the end
+ * for it. */
 static void structs_end_with_a_member(void **state) {
     (void)state;
     assert_int_equal(sizeof(struct ff_config), OLD_SIZE(ff_config, log_user) + sizeof(void *));

@@ -1,4 +1,5 @@
-/* Small allocations share ranges, and stay apart: their data, hints, places and what moved of them. */
+/* Small allocations share ranges, and stay apart: their data, hints, places and what moved of them.
+ */
 #include "runtime/fixture.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Streams and launches: what a kernel gets, which stream is served, and what a worker thread is to the
- * program. */
+/* Streams and launches: what a kernel gets, which stream is served, and what a worker thread is to
+ * the program. */
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -197,7 +197,8 @@ static void note_mask(const struct ff_work *work, void *arguments) {
     pthread_sigmask(SIG_SETMASK, NULL, *(sigset_t **)arguments);
 }
 
-/* Signals that are sent go to the program's own threads; those that a kernel raises, to its thread. */
+/* Signals that are sent go to the program's own threads; those that a kernel raises, to its thread.
+ */
 static void test_workers_take_no_signals(void **state) {
     (void)state;
     static const int sent[] = {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGCHLD, SIGPROF};

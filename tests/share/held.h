@@ -1,4 +1,5 @@
-/* What a process holds of shared memory: looked up in /proc, so that it can be another process, too. */
+/* What a process holds of shared memory: looked up in /proc, so that it can be another process,
+ * too. */
 #ifndef FF_TESTS_SHARE_HELD_H
 #define FF_TESTS_SHARE_HELD_H
 

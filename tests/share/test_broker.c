@@ -212,7 +212,8 @@ static void test_lend_and_reclaim(void **state) {
         enum ff__slot_state is = i < 2 ? FF__SLOT_USED : FF__SLOT_CLEAN;
         assert_true(ff__slot_change(&states[i], ff__slot_read(&states[i]), is));
     }
-    /* its program begins, and has what is free; what it needs comes as far as nobody must write it back */
+    /* its program begins, and has what is free; what it needs comes as far as nobody must write it
+     * back */
     assert_int_equal(join_as(yielder, "gpu1"), (SLOTS - 10) * SLOT);
     say(yielder, FF__SHARE_NEED, SLOTS * SLOT);
     assert_true(hear(yielder, &message, NULL));
@@ -281,7 +282,8 @@ static uint64_t lend_request(int fd) {
     return message.bytes;
 }
 
-/* Idle programs are asked for what others lack, once until they have answered, and those in use are not. */
+/* Idle programs are asked for what others lack, once until they have answered, and those in use are
+ * not. */
 static void test_idle_programs_are_asked(void **state) {
     (void)state;
     int harvester = dial(), idle = dial(), busy = dial();
@@ -449,7 +451,8 @@ static void test_socket(void **state) {
     assert_int_equal(ff__broker_open(&second.broker, "/dev/null", &error), -EEXIST);
 }
 
-/* A connection that cannot be taken in wakes the broker once a step, not all the time; it is as soon as it can be. */
+/* A connection that cannot be taken in wakes the broker once a step, not all the time; it is as
+ * soon as it can be. */
 static void test_no_descriptors(void **state) {
     (void)state;
     static struct test_broker full;

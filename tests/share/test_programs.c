@@ -1,5 +1,6 @@
-/* Programs that share devices through a broker: what they harvest from each other is as they left it, a device's own
- * program gets its memory back, and whoever is killed at whatever moment, the others finish with the right results. */
+/* Programs that share devices through a broker: what they harvest from each other is as they left
+ * it, a device's own program gets its memory back, and whoever is killed at whatever moment, the
+ * others finish with the right results. */
 #include "share/broker.h"
 #include "share/held.h"
 
@@ -113,7 +114,8 @@ static bool has_done(struct ff_context *context, const struct job *job, bool has
            (!job->must_yield || (has_lent && stats.lent_peak > 0));
 }
 
-/* On a loaded machine it may have gone over its data several times before the broker lends it anything. */
+/* On a loaded machine it may have gone over its data several times before the broker lends it
+ * anything. */
 static void work(const struct ff_config *config, const void *argument) {
     const struct job *job = argument;
     const struct held before = held_by(getpid());
@@ -237,7 +239,8 @@ static void expect_forgotten(pid_t broker) {
                  held.files, held.maps, held.sockets);
 }
 
-/* The next broker at the place of one that was killed. It takes the socket's name, and takes it away. */
+/* The next broker at the place of one that was killed. It takes the socket's name, and takes it
+ * away. */
 static void replace_broker(void) {
     struct ff_error error = {""};
     if (ff__broker_open(&test.broker, test.path, &error))
@@ -288,7 +291,8 @@ static void test_kills(void **state) {
     assert_int_equal(after.sockets, before.sockets);
 }
 
-/* Who does not answer for too long loses what it has borrowed; its program ends, and nobody else does. */
+/* Who does not answer for too long loses what it has borrowed; its program ends, and nobody else
+ * does. */
 static void test_stopped_program(void **state) {
     (void)state;
     struct ff_config config = child_config(DEVICE);

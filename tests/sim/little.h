@@ -1,4 +1,5 @@
-/* A little workload for tests of the simulator: one array, kernels that touch its pages in order. */
+/* A little workload for tests of the simulator: one array, kernels that touch its pages in order.
+ */
 #ifndef FF_TESTS_SIM_LITTLE_H
 #define FF_TESTS_SIM_LITTLE_H
 
@@ -95,7 +96,8 @@ static inline int little_try(const struct little *little, struct ff__sim_config 
     return status ? status : ff__sim_run(config, &workload, result, error);
 }
 
-/* Runs it on a preset, perhaps with other values of its members (NAME:MEMBER=VALUE,..); `memory` 0: enough. */
+/* Runs it on a preset, perhaps with other values of its members (NAME:MEMBER=VALUE,..); `memory` 0:
+ * enough. */
 static inline struct ff__sim_result little_run(const struct little *little, const char *gpu,
                                                const char *system, uint64_t memory) {
     static struct ff__gpu preset;

@@ -1,5 +1,5 @@
-/* The bound: with equal pages on demand no policy misses less than Belady's MIN, and the policy that is
- * to be MIN misses exactly as often, on hundreds of random programs. */
+/* The bound: with equal pages on demand no policy misses less than Belady's MIN, and the policy
+ * that is to be MIN misses exactly as often, on hundreds of random programs. */
 #include "sim/touch.h"
 
 #include "backend/sim/host/future.h"
@@ -124,7 +124,8 @@ static void test_evictors(void **state) {
 
 /* ---- any system ---- */
 
-/* A policy that prefetches may miss less, but not move less: each page that is used has to have come. */
+/* A policy that prefetches may miss less, but not move less: each page that is used has to have
+ * come. */
 static void check_system(const struct program *program, const char *system, uint64_t seed,
                          uint64_t least) {
     struct ff_stats stats = play(program, system, true);

@@ -1,4 +1,5 @@
-/* Kernels in bulk: time by the roofline, every missing page comes, orders of nests, iterations, notes. */
+/* Kernels in bulk: time by the roofline, every missing page comes, orders of nests, iterations,
+ * notes. */
 #include "base/cases.h"
 
 #include "backend/sim/lms/lms.h"
@@ -139,8 +140,8 @@ static void test_demand(void **state) {
     assert_int_equal(r.hits, 5 * 4096);
 }
 
-/* A step that lies in more blocks than there is memory for ends, as its pages are used one after the other; each comes
- * once, and what was written to goes back. */
+/* A step that lies in more blocks than there is memory for ends, as its pages are used one after
+ * the other; each comes once, and what was written to goes back. */
 static void test_wide_steps_end(void **state) {
     (void)state;
     static const char *const systems[] = {"demand", "nvidia",      "nvidia-1",  "nvidia-random",
@@ -185,8 +186,8 @@ static void test_duplicates(void **state) {
     assert_in_range(r.duplicates, 7 * 4096 * 9 / 10, 15 * 4096); /* parts that share a page */
 }
 
-/* A batch is full, where as many CTAs miss pages, and each of its entries takes the driver's time; one of a page that has an
- * entry already takes more where the preset says so. */
+/* A batch is full, where as many CTAs miss pages, and each of its entries takes the driver's time;
+ * one of a page that has an entry already takes more where the preset says so. */
 static void test_batches(void **state) {
     (void)state;
     struct bulk bulk = stream_of(16 * MIB, 1);
@@ -197,7 +198,8 @@ static void test_batches(void **state) {
         uint64_t entries = r.faults + r.duplicates;
         assert_true(r.duplicates > 0 && (gpu.duplicate_ns > 0) == (i == 1));
         assert_in_range(r.batches, entries / 256, entries / 256 * 3 / 2);
-        /* beside them: what batches take, and pages, and what each block of a batch takes, with its copy */
+        /* beside them: what batches take, and pages, and what each block of a batch takes, with its
+         * copy */
         uint64_t driver = entries * gpu.entry_ns + r.duplicates * gpu.duplicate_ns +
                           r.batches * (gpu.batch_ns + gpu.replay_ns) + 4096 * gpu.page_ns +
                           r.link_in_ns;
@@ -224,7 +226,8 @@ static struct ff__sim_result train(const char *spec, const char *system, uint64_
     return result;
 }
 
-/* A small network: the same twice; what is inactive is not copied; LMS swaps, and fails with too little. */
+/* A small network: the same twice; what is inactive is not copied; LMS swaps, and fails with too
+ * little. */
 static void test_training(void **state) {
     (void)state;
     const char *spec = "bert-base:batch=2,iterations=5";
@@ -240,8 +243,8 @@ static void test_training(void **state) {
     assert_true(plus.last_iteration.faults < um.last_iteration.faults / 10);
 }
 
-/* Extrapolated iterations equal those that would have been run: exactly if iterations repeat, and within a thousandth
- * if tables keep changing. */
+/* Extrapolated iterations equal those that would have been run: exactly if iterations repeat, and
+ * within a thousandth if tables keep changing. */
 static void test_steady_state(void **state) {
     (void)state;
     static const char *const systems[] = {"nvidia", "deepum-plus"};

@@ -1,6 +1,7 @@
-/* Forest finds the same classes from far faults on the software device and from the access time tracker in the simulator:
- * one program with one thread on both, three kernels with an array each. Intensity is left out: a fault brings a leaf at
- * least, so that what is used of a leaf cannot be seen without accesses. */
+/* Forest finds the same classes from far faults on the software device and from the access time
+ * tracker in the simulator: one program with one thread on both, three kernels with an array each.
+ * Intensity is left out: a fault brings a leaf at least, so that what is used of a leaf cannot be
+ * seen without accesses. */
 #include "base/random.h"
 #include "runtime/fixture.h"
 

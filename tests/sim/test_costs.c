@@ -1,5 +1,6 @@
-/* What each thing costs in modelled time, exactly, on every preset: batches of faults, evictions, pre-eviction, what the
- * TLBs reach, links between devices. The constants behind every table cannot change unnoticed. */
+/* What each thing costs in modelled time, exactly, on every preset: batches of faults, evictions,
+ * pre-eviction, what the TLBs reach, links between devices. The constants behind every table cannot
+ * change unnoticed. */
 #include "golden/golden.h"
 
 #include "sim/little.h"
@@ -56,7 +57,8 @@ static const struct costs {
      "demand:evict=lru-4k,buffer=50",
      2 * MIB,
      {.pages = 768, .launches = 2, .ctas = 1, .warps = 1}},
-    /* twice over as many pages as the TLBs hold, and over an eighth more; a GTX 1080 Ti's hold 4096 */
+    /* twice over as many pages as the TLBs hold, and over an eighth more; a GTX 1080 Ti's hold 4096
+     */
     {"4096-pages-twice", "nvidia-1", 0, {.pages = 4096, .passes = 2, .ctas = 1, .warps = 1}},
     {"4608-pages-twice", "nvidia-1", 0, {.pages = 4608, .passes = 2, .ctas = 1, .warps = 1}},
     {"32768-pages-twice", "nvidia-1", 0, {.pages = 32768, .passes = 2, .ctas = 1, .warps = 1}},

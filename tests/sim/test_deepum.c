@@ -1,5 +1,6 @@
-/* DeepUM, deepum-plus and deepum-far on a loop over more data than fits, modelled: what the tables learn in the first iteration saves
- * faults in the others, and what is not moved for want of knowing better stays. */
+/* DeepUM, deepum-plus and deepum-far on a loop over more data than fits, modelled: what the tables
+ * learn in the first iteration saves faults in the others, and what is not moved for want of
+ * knowing better stays. */
 #include "sim/little.h"
 
 #include <errno.h>
@@ -53,8 +54,8 @@ static void test_order_of_systems(void **state) {
                   (double)deepum.kernel_ns * 1e-6, (double)baseline.kernel_ns * 1e-6);
     assert_true(far.kernel_ns < deepum.kernel_ns);
     assert_true(deepum.kernel_ns < baseline.kernel_ns);
-    /* in bytes the oracle is the bound; in time, pre-eviction uses both directions of the link at once,
-     * and the oracle has none */
+    /* in bytes the oracle is the bound; in time, pre-eviction uses both directions of the link at
+     * once, and the oracle has none */
     assert_true(far.bytes_in >= oracle.bytes_in);
     assert_in_range(far.kernel_ns, far.link_in_ns, far.link_in_ns * 8 / 5);
     assert_true(far.bytes_in < deepum.bytes_in);
@@ -88,7 +89,8 @@ static void test_parts(void **state) {
     assert_true(r.kernel_ns > deepum.kernel_ns);
 }
 
-/* What this loop has no use for changes nothing: an allocator's blocks, other kernels, more memory for tables. */
+/* What this loop has no use for changes nothing: an allocator's blocks, other kernels, more memory
+ * for tables. */
 static void test_parts_without_use(void **state) {
     (void)state;
     static const char *const systems[] = {"deepum-plus:discard=declared", "deepum-plus:chain=0",
@@ -104,7 +106,8 @@ static void test_parts_without_use(void **state) {
     assert_true(r.table_bytes < deepum.table_bytes);
 }
 
-/* Without a forecast, DeepUM's evictions are the driver's, but for the reserve that is kept for faults. */
+/* Without a forecast, DeepUM's evictions are the driver's, but for the reserve that is kept for
+ * faults. */
 static void test_eviction_without_forecast(void **state) {
     (void)state;
     struct ff__sim_result driver = run("nvidia-1", ITERATIONS),
@@ -117,8 +120,8 @@ static void test_eviction_without_forecast(void **state) {
     assert_true(predicted.kernel_ns < driver.kernel_ns * 3 / 4);
 }
 
-/* As published, a loop whose blocks are all expected has nothing to evict ahead; what does not come so faults, as under
- * the driver. */
+/* As published, a loop whose blocks are all expected has nothing to evict ahead; what does not come
+ * so faults, as under the driver. */
 static void test_as_published(void **state) {
     (void)state;
     struct ff__sim_result deepum = run("deepum", ITERATIONS), driver = run("nvidia", ITERATIONS),
@@ -135,8 +138,8 @@ static void test_once(void **state) {
     assert_true(run("deepum-far", 1).kernel_ns <= baseline + baseline / 20);
 }
 
-/* The same where memory is but a few blocks, allocated by the page, all of which came lately: the oldest
- * of them leaves, not the one in use. Blocks come whole at once, as under nvidia-1. */
+/* The same where memory is but a few blocks, allocated by the page, all of which came lately: the
+ * oldest of them leaves, not the one in use. Blocks come whole at once, as under nvidia-1. */
 static void test_once_in_little_memory(void **state) {
     (void)state;
     struct little little = {
@@ -148,8 +151,8 @@ static void test_once_in_little_memory(void **state) {
     assert_int_equal(far.bytes_in, baseline.bytes_in);
 }
 
-/* The whole arena of the tables is asked for when a run begins. Without it there is no run, and nothing is
- * left behind; afterwards no table needs any more memory. */
+/* The whole arena of the tables is asked for when a run begins. Without it there is no run, and
+ * nothing is left behind; afterwards no table needs any more memory. */
 void *__real_ff__lazy_map(size_t size);
 void *__wrap_ff__lazy_map(size_t size);
 static size_t refused = SIZE_MAX;

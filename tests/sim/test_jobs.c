@@ -1,5 +1,5 @@
-/* Jobs beside each other on devices of their own: each counts what it counts alone, and the sum is that of
- * both. Links: which transfers wait for which. */
+/* Jobs beside each other on devices of their own: each counts what it counts alone, and the sum is
+ * that of both. Links: which transfers wait for which. */
 #include "sim/little.h"
 
 #include "backend/sim/machine/links.h"
@@ -151,7 +151,8 @@ static void test_links(void **state) {
     ff__links_fini(&links);
 }
 
-/* Accesses wait for each other, and take turns with the packets of transfers; transfers wait for them. */
+/* Accesses wait for each other, and take turns with the packets of transfers; transfers wait for
+ * them. */
 static void test_accesses(void **state) {
     (void)state;
     static struct ff__gpu gpu;
@@ -169,7 +170,8 @@ static void test_accesses(void **state) {
     uint64_t copied = 2 * in + 150, half = (copied - 310) / 2;
     assert_int_equal(ff__link_pass(&links, 0, 1, 3 * in, 310), 310 + 3 * in + half);
     links.takes_turns = false;
-    /* what waits behind other accesses on a free link keeps it from transfers until it has passed */
+    /* what waits behind other accesses on a free link keeps it from transfers until it has passed
+     */
     assert_int_equal(ff__link_pass(&links, 0, 2, 2 * in, 0), 2 * in);
     assert_int_equal(ff__link_pass(&links, 0, 2, in, in), 3 * in);
     assert_int_equal(hold(&links, 0, 2), 4 * in);
@@ -181,8 +183,8 @@ static void test_accesses(void **state) {
 static const struct ff__sim_capacity at_once[] = {{0, 4 * MIB, 0}},
                                      wrong[] = {{0, 14 * MIB, 0}, {0, 4095, 0}, {0, 4 * MIB, 1}};
 
-/* A device that has less memory from the beginning is one that has less; it cannot have more than it was made
- * with. */
+/* A device that has less memory from the beginning is one that has less; it cannot have more than
+ * it was made with. */
 static void test_capacity_from_the_beginning(void **state) {
     (void)state;
     static struct ff__gpu gpu;
@@ -206,8 +208,8 @@ static void test_capacity_from_the_beginning(void **state) {
     }
 }
 
-/* A device that loses most of its memory for a while: it takes longer than with all of it, but not as long as
- * with that little, and what was too much has gone. */
+/* A device that loses most of its memory for a while: it takes longer than with all of it, but not
+ * as long as with that little, and what was too much has gone. */
 static void test_capacity_changes(void **state) {
     (void)state;
     static struct ff__gpu gpu;

@@ -126,7 +126,8 @@ static void test_techniques(void **state) {
     assert_int_equal(all.stats.pages_written_back, 0);
 }
 
-/* A program that iterates over more than its device has, beside devices of which one lends all that it has. */
+/* A program that iterates over more than its device has, beside devices of which one lends all that
+ * it has. */
 static uint64_t iterate(const char *system) {
     const struct little work = {.pages = 48 * FF_BLOCK_PAGES,
                                 .launches = 8,

@@ -1,5 +1,5 @@
-/* The orders of eviction against twins: the victims of every single eviction of many random programs,
- * found a second time by looking at everything. */
+/* The orders of eviction against twins: the victims of every single eviction of many random
+ * programs, found a second time by looking at everything. */
 #include "sim/touch.h"
 
 #include "base/leaves.h"
@@ -101,8 +101,8 @@ static uint32_t blocks_left(const struct question *question) {
     return count;
 }
 
-/* Whether groups have named enough for once: a reserve is taken anew at each eviction, which is that of
- * one unit then. */
+/* Whether groups have named enough for once: a reserve is taken anew at each eviction, which is
+ * that of one unit then. */
 static bool is_over(const struct question *question) {
     return question->named >= question->need ||
            (question->reserve > 0 && question->named > question->named_before);
@@ -152,8 +152,8 @@ static void find_block_of_page(struct question *question) {
 
 /* ---- lru-2m ---- */
 
-/* Whole blocks, then blocks with pages missing, then reserved ones: the next kind only if no block is of
- * the one before. */
+/* Whole blocks, then blocks with pages missing, then reserved ones: the next kind only if no block
+ * is of the one before. */
 static void find_blocks(struct question *question) {
     struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
     for (int pass = 0; pass < 3 && question->named == question->named_before; pass++) {
@@ -437,7 +437,8 @@ static void expect_room(const struct toucher *toucher, uint64_t free, uint64_t h
     assert_int_equal(memory.excess, excess);
 }
 
-/* What is held above a lowered capacity leaves first; what is forgotten is free, and still there. */
+/* What is held above a lowered capacity leaves first; what is forgotten is free, and still there.
+ */
 static void test_capacity(void **state) {
     (void)state;
     static struct toucher toucher;

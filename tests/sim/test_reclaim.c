@@ -1,5 +1,5 @@
-/* Where the allocator of IBM's Large Model Support takes memory from, in which order, and what it copies
- * out ahead of need. Sequences are what the rules of its source give by hand. */
+/* Where the allocator of IBM's Large Model Support takes memory from, in which order, and what it
+ * copies out ahead of need. Sequences are what the rules of its source give by hand. */
 #include "base/cases.h"
 
 #include "backend/sim/lms/lms.h"
@@ -54,8 +54,8 @@ static const struct ff__caching_block *block_of(const struct ff__reclaim *reclai
     return &reclaim->pool.blocks[reclaim->storages[storage].block];
 }
 
-/* The first storage of the list that is large enough, however much too large it is; then what is left of
- * it. One that is not on the list stays, if that is the end. */
+/* The first storage of the list that is large enough, however much too large it is; then what is
+ * left of it. One that is not on the list stays, if that is the end. */
 static void test_one(void **state) {
     (void)state;
     struct ff__reclaim reclaim = start(72 * MIB);
@@ -105,7 +105,8 @@ static void test_neighbours(void **state) {
     ff__reclaim_fini(&reclaim);
 }
 
-/* If no storage is enough, all in segments that are; their copies are queued before any is waited for. */
+/* If no storage is enough, all in segments that are; their copies are queued before any is waited
+ * for. */
 static void test_fragments(void **state) {
     (void)state;
     struct ff__reclaim reclaim = start(52 * MIB);
@@ -147,8 +148,8 @@ static void test_pools(void **state) {
     ff__reclaim_fini(&reclaim);
 }
 
-/* A storage that is put on the list twice, and taken the second time, is expected to be so in the next
- * iteration, as long as it is used as before. */
+/* A storage that is put on the list twice, and taken the second time, is expected to be so in the
+ * next iteration, as long as it is used as before. */
 static void test_history(void **state) {
     (void)state;
     struct ff__paging_history history = {0};
@@ -175,8 +176,8 @@ static void test_history(void **state) {
     ff__paging_history_fini(&history);
 }
 
-/* DeepUM's Table 9(b): far from the edge, LMS runs or does not as it does there. What it cannot move, masks
- * of dropout for the most part, lies everywhere after some iterations. */
+/* DeepUM's Table 9(b): far from the edge, LMS runs or does not as it does there. What it cannot
+ * move, masks of dropout for the most part, lies everywhere after some iterations. */
 static void test_lms_fragments(void **state) {
     (void)state;
     static const struct {

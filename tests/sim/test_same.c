@@ -1,11 +1,12 @@
-/* The simulator and the software device decide the same: one program with one thread, the same budget,
- * and the same faults, evictions and migrations, page for page, in the same order.
+/* The simulator and the software device decide the same: one program with one thread, the same
+ * budget, and the same faults, evictions and migrations, page for page, in the same order.
  *
  * Where it must be so: the policies see faults alone. Those that watch accesses see them in the
- * simulator, and arrivals only on the software device, which cannot show more; they decide by what they
- * see. Thrashing detection goes by the clock: pages that come back within a lapse are throttled or
- * pinned, and real and modelled time are not the same. It is on here wherever time cannot matter: in
- * programs that bring no page more than twice, and with a lapse too short for anything to thrash. */
+ * simulator, and arrivals only on the software device, which cannot show more; they decide by what
+ * they see. Thrashing detection goes by the clock: pages that come back within a lapse are
+ * throttled or pinned, and real and modelled time are not the same. It is on here wherever time
+ * cannot matter: in programs that bring no page more than twice, and with a lapse too short for
+ * anything to thrash. */
 #include "sim/touch.h"
 
 #include "runtime/fixture.h"
@@ -20,7 +21,8 @@
 #define EVENTS_MAX 65536u
 #define RUNS_MAX   5
 
-/* Whole blocks, blocks with a piece missing, ranges that share a chunk: half as much again as fits. */
+/* Whole blocks, blocks with a piece missing, ranges that share a chunk: half as much again as fits.
+ */
 static const uint32_t array_pages[ARRAYS] = {1283, 1792, 25, 60};
 #define PAGES  (1283u + 1792u + 25u + 60u)
 #define BLOCKS 9u
@@ -144,8 +146,8 @@ static bool is_same_kind(const struct log *soft, const struct log *sim, enum ff_
 
 /* ---- on the software device ---- */
 
-/* Two threads may take faults. A program that goes on as soon as its page is there can meet the second
- * before the first has finished, and then two blocks may swap in the order of migration. */
+/* Two threads may take faults. A program that goes on as soon as its page is there can meet the
+ * second before the first has finished, and then two blocks may swap in the order of migration. */
 static void wait_until_idle(struct ff_context *context) {
     const struct ff__space *space = context->space;
     for (bool busy = true; busy;) {
@@ -189,7 +191,8 @@ static void read_log(const char *path, struct log *log) {
     ff_trace_close(reader);
 }
 
-/* Returns whether moves were refused: what is recorded as moving, and as back afterwards, never arrived. */
+/* Returns whether moves were refused: what is recorded as moving, and as back afterwards, never
+ * arrived. */
 static bool play_soft(const struct program *program, struct ff_config config, struct log *log) {
     volatile unsigned char *arrays[ARRAYS];
     config.record = in_folder("soft");
@@ -210,8 +213,9 @@ static bool play_soft(const struct program *program, struct ff_config config, st
     return refused;
 }
 
-/* Other work on the machine can make Linux refuse a move, of a page that it holds itself just then. Another block leaves
- * instead, and the simulator does not know of it: the program runs again, until no move was refused. */
+/* Other work on the machine can make Linux refuse a move, of a page that it holds itself just then.
+ * Another block leaves instead, and the simulator does not know of it: the program runs again,
+ * until no move was refused. */
 static void play_undisturbed(const struct program *program, const struct ff_config *config,
                              struct log *log) {
     for (int run = 0; play_soft(program, *config, log) && run < RUNS_MAX; run++)
@@ -220,7 +224,8 @@ static void play_undisturbed(const struct program *program, const struct ff_conf
 
 /* ---- in the simulator ---- */
 
-/* Every touch is two steps: a warp goes on past a store, but waits for the load of the same page. */
+/* Every touch is two steps: a warp goes on past a store, but waits for the load of the same page.
+ */
 static bool play_step(const struct ff__workload *workload, const struct ff__kernel *kernel,
                       uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct program *program = workload->data;

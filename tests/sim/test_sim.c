@@ -31,7 +31,8 @@ static void test_time_of_single_pages(void **state) {
     assert_int_equal(r.fault_ns, 2048 * UINT64_C(45000));
 }
 
-/* The fault is seen outside its SM, batches are served, and what was loaded is there: none of it overlaps. */
+/* The fault is seen outside its SM, batches are served, and what was loaded is there: none of it
+ * overlaps. */
 static void check_stall(const char *gpu, uint64_t pages) {
     static struct ff__gpu preset;
     struct ff_error error = {""};
@@ -44,8 +45,8 @@ static void check_stall(const char *gpu, uint64_t pages) {
     assert_in_range(r.stall_ns, stall - pages, stall); /* cut to nanoseconds */
 }
 
-/* A warp that waits for its page keeps the device idle from the instruction to the next one. Whatever runs, no device
- * waits for longer than its kernels take. */
+/* A warp that waits for its page keeps the device idle from the instruction to the next one.
+ * Whatever runs, no device waits for longer than its kernels take. */
 static void test_stall(void **state) {
     (void)state;
     static const char *const gpus[] = {"v100-16g", "v100-32g", "a100-40g", "h100-80g"};
@@ -87,8 +88,8 @@ static void test_reserve(void **state) {
     assert_true(kept.time_ns < none.time_ns); /* a fault finds room */
 }
 
-/* A thread that prefetches takes time from kernels that run meanwhile, where both share processors; and one moves one
- * block at a time. */
+/* A thread that prefetches takes time from kernels that run meanwhile, where both share processors;
+ * and one moves one block at a time. */
 static void test_movers(void **state) {
     (void)state;
     const struct little loop = {.pages = 24576, .launches = 4, .ctas = 8, .warps = 1};
@@ -204,8 +205,9 @@ static void test_too_little_memory(void **state) {
 
 /* ---- several devices ---- */
 
-/* Two devices in turn want all pages: between them they go over the faster links of their own. What has room comes
- * from the host once; in the end all is on the first device, or as much as it holds. */
+/* Two devices in turn want all pages: between them they go over the faster links of their own. What
+ * has room comes from the host once; in the end all is on the first device, or as much as it holds.
+ */
 static void test_devices(void **state) {
     (void)state;
     static const struct little shared = {
@@ -226,7 +228,8 @@ static void test_devices(void **state) {
     }
 }
 
-/* A launch demands a page once, however often it comes back, and whoever else touches it meanwhile. */
+/* A launch demands a page once, however often it comes back, and whoever else touches it meanwhile.
+ */
 static void test_demand_of_devices(void **state) {
     (void)state;
     static const struct little shared = {.pages = 2048,
@@ -263,7 +266,8 @@ static void test_links(void **state) {
     assert_int_equal(little_try(&twice, &config, "nvidia", &a, &error), 0);
     config.gpu = &slow;
     assert_int_equal(little_try(&twice, &config, "nvidia", &b, &error), 0);
-    /* first from the host, then from the first device; NVLink is faster than PCIe, the slow one not */
+    /* first from the host, then from the first device; NVLink is faster than PCIe, the slow one not
+     */
     assert_int_equal(a.bytes_in, 8 * MIB);
     assert_int_equal(a.bytes_peer, 8 * MIB);
     assert_int_equal(b.bytes_peer, 8 * MIB);
@@ -362,7 +366,8 @@ static void test_told(void **state) {
     }
 }
 
-/* A run that is cut in the middle of a launch has its part of the launch's time; one that is cut behind its end is whole. */
+/* A run that is cut in the middle of a launch has its part of the launch's time; one that is cut
+ * behind its end is whole. */
 static void test_cut(void **state) {
     static struct ff__gpu preset;
     const struct little twice = {.pages = 2048, .launches = 2, .ctas = 8, .warps = 4};

@@ -1,5 +1,6 @@
-/* The access time tracker: rounds of samples, the object table, access counters, and kernels in bulk beside the same kernels
- * warp by warp. A policy of its own arms samples and keeps what it is shown. */
+/* The access time tracker: rounds of samples, the object table, access counters, and kernels in
+ * bulk beside the same kernels warp by warp. A policy of its own arms samples and keeps what it is
+ * shown. */
 #include "base/cases.h"
 
 #include "backend/sim/device/bulk.h"
@@ -136,7 +137,8 @@ static const struct ff_prefetch_policy watcher = {
 
 /* ---- a workload ---- */
 
-/* Each launch goes through every array once, 128 bytes a warp and access, warp by warp or in bulk. */
+/* Each launch goes through every array once, 128 bytes a warp and access, warp by warp or in bulk.
+ */
 struct stream {
     uint32_t arrays, launches, ctas, warps;
     uint64_t bytes, more; /* of the first array; of each more than the one before */
@@ -229,7 +231,8 @@ static void test_memory(void **state) {
     assert_int_equal(ff__tracker_bytes(128), 18816); /* 18.375 KiB */
 }
 
-/* 4 MiB are 32 768 accesses: three rounds a launch, each with all that was used since the launch began. */
+/* 4 MiB are 32 768 accesses: three rounds a launch, each with all that was used since the launch
+ * began. */
 static void test_rounds(void **state) {
     (void)state;
     struct stream stream = {.arrays = 1, .launches = 2, .ctas = 4, .warps = 4, .bytes = 4 * MIB};
@@ -302,8 +305,8 @@ static void test_arrivals(void **state) {
     assert_int_equal(watch.unknown, 512);
 }
 
-/* The same kernel in bulk is shown as much, of the same class, also where it has to wait for pages. The last launch
- * is not sampled: it may be over before its counters are read. */
+/* The same kernel in bulk is shown as much, of the same class, also where it has to wait for pages.
+ * The last launch is not sampled: it may be over before its counters are read. */
 static void test_bulk(void **state) {
     (void)state;
     static const uint64_t memory[] = {0, 4 * MIB};
@@ -331,7 +334,8 @@ static void test_bulk(void **state) {
     }
 }
 
-/* Leaves of 64 KiB in trees of 2 MiB are UVMSmart's, to the picosecond; the tracker takes no modelled time. */
+/* Leaves of 64 KiB in trees of 2 MiB are UVMSmart's, to the picosecond; the tracker takes no
+ * modelled time. */
 static void test_default_tree(void **state) {
     (void)state;
     struct stream stream = {.arrays = 3, .launches = 2, .ctas = 28, .warps = 8, .bytes = 3 * MIB};

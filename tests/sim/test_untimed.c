@@ -1,5 +1,5 @@
-/* Runs without time: a naive twin of least-recently-used misses the same pages and sends the same ones
- * away, in the same order. */
+/* Runs without time: a naive twin of least-recently-used misses the same pages and sends the same
+ * ones away, in the same order. */
 #include "sim/little.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* An engine without time and without a device: pages are touched one after the other, and every fault is
- * served to its end before the next touch. What is left is decisions. */
+/* An engine without time and without a device: pages are touched one after the other, and every
+ * fault is served to its end before the next touch. What is left is decisions. */
 #ifndef FF_TESTS_SIM_TOUCH_H
 #define FF_TESTS_SIM_TOUCH_H
 

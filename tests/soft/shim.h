@@ -22,9 +22,9 @@ void shim_off(void);
 long shim_calls(void);
 long shim_hits(void);
 
-/* From now on, a thread that reads that the program has dropped or unmapped memory (SHIM_CHANGES), or
- * faulted (SHIM_FAULTS), gets the message so much later, as one that loses its processor does: the program
- * has gone on by then. 0: at once. */
+/* From now on, a thread that reads that the program has dropped or unmapped memory (SHIM_CHANGES),
+ * or faulted (SHIM_FAULTS), gets the message so much later, as one that loses its processor does:
+ * the program has gone on by then. 0: at once. */
 enum shim_messages { SHIM_CHANGES, SHIM_FAULTS };
 void shim_read_late(enum shim_messages messages, unsigned microseconds);
 

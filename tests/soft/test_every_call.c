@@ -1,6 +1,6 @@
-/* Short programs, run again and again: each time another of the library's calls that move, protect or
- * drop pages fails, in each of the ways of shim.h. Whichever it is, data stays right, nobody waits for
- * ever, and a function that fails says so.
+/* Short programs, run again and again: each time another of the library's calls that move, protect
+ * or drop pages fails, in each of the ways of shim.h. Whichever it is, data stays right, nobody
+ * waits for ever, and a function that fails says so.
  *
  * In every system, with every handler, if TEST_REPEATS is set (`make stress`). */
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-/* Blocks in 4 KiB, in 64 KiB and in 2 MiB on one device: they take each other's memory, nothing is lost, and all areas
- * of the device together hold no more than its memory. */
+/* Blocks in 4 KiB, in 64 KiB and in 2 MiB on one device: they take each other's memory, nothing is
+ * lost, and all areas of the device together hold no more than its memory. */
 #include "backend/soft/device.h"
 #include "base/random.h"
 #include "engine/internal.h"

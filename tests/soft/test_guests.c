@@ -1,5 +1,6 @@
-/* Several devices of one process lend each other idle memory: what is evicted lies there, comes back at a touch, and
- * leaves when the lender needs its memory; no order of that loses a page, and no device has more memory than its own. */
+/* Several devices of one process lend each other idle memory: what is evicted lies there, comes
+ * back at a touch, and leaves when the lender needs its memory; no order of that loses a page, and
+ * no device has more memory than its own. */
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -103,8 +104,8 @@ static void test_nothing_goes_to_the_host(void **state) {
     }
 }
 
-/* What the program drops while another device has it reads as zeros, and nothing else does; without MOVE it may come
- * back (docs/architecture.md). */
+/* What the program drops while another device has it reads as zeros, and nothing else does; without
+ * MOVE it may come back (docs/architecture.md). */
 static void drop_guests(const struct ff_config *config, const void *argument) {
     struct ff_context *context = child_open(config);
     size_t size = BUDGET + BUDGET / 2;

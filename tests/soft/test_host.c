@@ -1,4 +1,5 @@
-/* The host tier takes hardly more memory than the data it holds, whatever the sizes, and says how much. */
+/* The host tier takes hardly more memory than the data it holds, whatever the sizes, and says how
+ * much. */
 #include "runtime/fixture.h"
 
 #include "backend/soft/host.h"
@@ -133,7 +134,8 @@ static void test_file(void **state) {
 
 /* ---- live ---- */
 
-/* Allocations of `size` bytes, all written, and evicted: they fit into the host tier, and no more. */
+/* Allocations of `size` bytes, all written, and evicted: they fit into the host tier, and no more.
+ */
 static void check_live(const struct ff_config *config, uint32_t count, size_t size) {
     struct ff_context *context = open_or_skip(config);
     char **data = calloc(count, sizeof *data);

@@ -1,5 +1,5 @@
-/* Direct input and output (O_DIRECT) with managed memory: the kernel writes to pages, or reads them,
- * behind the page tables' back, while the pages' blocks are wanted elsewhere. */
+/* Direct input and output (O_DIRECT) with managed memory: the kernel writes to pages, or reads
+ * them, behind the page tables' back, while the pages' blocks are wanted elsewhere. */
 #include <fcntl.h>
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-/* Blocks that have come page by page, and then come whole: as one huge page again, with what they held, also if the program
- * drops their content meanwhile. */
+/* Blocks that have come page by page, and then come whole: as one huge page again, with what they
+ * held, also if the program drops their content meanwhile. */
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -55,7 +55,8 @@ static uint64_t huge_bytes(const unsigned char *data) {
     return huge * 1024;
 }
 
-/* MOVE needs no page table, and the kernel frees those that are empty (Linux 6.14): seen on a mapping of its own. */
+/* MOVE needs no page table, and the kernel frees those that are empty (Linux 6.14): seen on a
+ * mapping of its own. */
 static bool frees_tables(void) {
     unsigned char *area =
         mmap(NULL, 2 * FF_BLOCK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

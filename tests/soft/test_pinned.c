@@ -1,5 +1,6 @@
-/* Pages that the kernel holds for long: buffers registered with io_uring. Their blocks are evicted, as
- * far as they can be, without a hang, and what arrives in the buffers later arrives in the program. */
+/* Pages that the kernel holds for long: buffers registered with io_uring. Their blocks are evicted,
+ * as far as they can be, without a hang, and what arrives in the buffers later arrives in the
+ * program. */
 #include <sys/prctl.h>
 
 #include "soft/ring.h"

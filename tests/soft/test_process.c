@@ -1,5 +1,6 @@
-/* What a program may do to its own process: give up rights, set limits, use other memory as debuggers, language run times and
- * databases do. Managed memory goes on working after each of these. */
+/* What a program may do to its own process: give up rights, set limits, use other memory as
+ * debuggers, language run times and databases do. Managed memory goes on working after each of
+ * these. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

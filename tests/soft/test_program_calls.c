@@ -1,5 +1,5 @@
-/* System calls of the program's own on managed memory and on descriptors: it may drop, unmap, replace
- * and protect memory, and close what it does not know. */
+/* System calls of the program's own on managed memory and on descriptors: it may drop, unmap,
+ * replace and protect memory, and close what it does not know. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -81,9 +81,9 @@ static void finish(const struct memory *memory, const struct place *place) {
     finish_beside(memory);
 }
 
-/* In long runs every place in every configuration. In others one half of the configurations has the first and the last
- * place, the other half the two between: either way memory that is evicted and memory that is not, the whole range and
- * its inside. */
+/* In long runs every place in every configuration. In others one half of the configurations has the
+ * first and the last place, the other half the two between: either way memory that is evicted and
+ * memory that is not, the whole range and its inside. */
 static bool is_place_for(unsigned place, unsigned config) {
     bool is_between = place == 1 || place == 2;
     return long_run_repeats() || is_between == config % 2;
@@ -191,7 +191,8 @@ static void test_map_over(void **state) {
 
 /* ---- a thread that is told late ---- */
 
-/* The kernel lets the program go on as soon as its call has been read: before it has been dealt with. */
+/* The kernel lets the program go on as soon as its call has been read: before it has been dealt
+ * with. */
 static void test_told_late(void **state) {
     (void)state;
     struct ff_config config = child_config(BUDGET);
@@ -222,7 +223,8 @@ static void wait_until(const bool *done) {
         usleep(100);
 }
 
-/* A fault that was read, but not served before something else brought the page, outlives its range. */
+/* A fault that was read, but not served before something else brought the page, outlives its range.
+ */
 static void free_before_served(const struct ff_config *config, const void *argument) {
     struct ff_context *context = child_open(config);
     struct toucher toucher = {.place = child_alloc(context, 2 * MB)};

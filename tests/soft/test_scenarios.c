@@ -1,6 +1,7 @@
-/* Scenarios of Linux's tests of memory that migrates between a processor and a device (hmm-tests), on the software device:
- * what is resident as seen from outside; managed and other memory in one system call; atomic operations on
- * one page while it migrates; fork, exec, exit and death while pages are in flight; another context that comes and goes. */
+/* Scenarios of Linux's tests of memory that migrates between a processor and a device (hmm-tests),
+ * on the software device: what is resident as seen from outside; managed and other memory in one
+ * system call; atomic operations on one page while it migrates; fork, exec, exit and death while
+ * pages are in flight; another context that comes and goes. */
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -211,7 +212,8 @@ static void test_atomics(void **state) {
 
 #define PIECE (16 * PAGE)
 
-/* Evicted managed memory, a file mapping, managed memory on the device, and memory of the program's own. */
+/* Evicted managed memory, a file mapping, managed memory on the device, and memory of the program's
+ * own. */
 static void lay_out(struct iovec pieces[4], struct ff_context *context, int file) {
     pieces[0].iov_base = child_alloc(context, PIECE);
     pieces[1].iov_base = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -1,5 +1,5 @@
-/* SIGBUS where faults are signals (handler=sigbus): those that are not ours do what they would have done
- * without us, and ours go on being served. */
+/* SIGBUS where faults are signals (handler=sigbus): those that are not ours do what they would have
+ * done without us, and ours go on being served. */
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -113,8 +113,8 @@ static void test_met_elsewhere(void **state) {
 
 /* ---- met by threads with little stack ---- */
 
-/* As those of run times that have many: a stack with room for little, and another one for signals, of
- * which more is not to be had. */
+/* As those of run times that have many: a stack with room for little, and another one for signals,
+ * of which more is not to be had. */
 #define PAGES_BELOW 4u
 
 struct small_thread {

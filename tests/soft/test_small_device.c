@@ -1,5 +1,5 @@
-/* The smallest device: an access across the end of a block needs two blocks at once, so that is how many
- * a device must hold. With as many, any number of threads gets on. */
+/* The smallest device: an access across the end of a block needs two blocks at once, so that is how
+ * many a device must hold. With as many, any number of threads gets on. */
 #include <pthread.h>
 
 #include "runtime/child.h"

@@ -1,7 +1,7 @@
-/* Sixteen threads on two devices with three times their memory: plain reads and writes, system calls of
- * every kind on managed memory, and every hint, while ranges come and go and launches change homes.
- * Every byte is known, nothing is lost, and no more is resident than the budgets. Then the same while
- * the kernel's answers to the library fail at random.
+/* Sixteen threads on two devices with three times their memory: plain reads and writes, system
+ * calls of every kind on managed memory, and every hint, while ranges come and go and launches
+ * change homes. Every byte is known, nothing is lost, and no more is resident than the budgets.
+ * Then the same while the kernel's answers to the library fail at random.
  *
  * TEST_STRESS_SECONDS sets how long each configuration runs (default: 0.3; `make stress`: 60). */
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* Ranges whose last block is a little shorter than 2 MiB, so that it takes a whole chunk: with MOVE the chunk comes and
- * goes in one piece, with a tail behind the block's last page. The tail is never more than what the device has, and leaves
- * with the block. */
+/* Ranges whose last block is a little shorter than 2 MiB, so that it takes a whole chunk: with MOVE
+ * the chunk comes and goes in one piece, with a tail behind the block's last page. The tail is
+ * never more than what the device has, and leaves with the block. */
 #include <fcntl.h>
 #include <sys/mman.h>
 

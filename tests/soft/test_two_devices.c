@@ -1,5 +1,5 @@
-/* Several devices use one block: what lies on which of them changes while it is evicted, migrated and
- * used, and no order of that loses a page or waits for itself. */
+/* Several devices use one block: what lies on which of them changes while it is evicted, migrated
+ * and used, and no order of that loses a page or waits for itself. */
 #include <pthread.h>
 
 #include "base/random.h"

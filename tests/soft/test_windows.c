@@ -1,4 +1,5 @@
-/* Windows are open where ranges live, however many come and go, with few borders between open and shut ones. */
+/* Windows are open where ranges live, however many come and go, with few borders between open and
+ * shut ones. */
 #include "base/cases.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* The least that a run must move: against every schedule that there is, on small programs, and on traces small enough to
- * count by hand. */
+/* The least that a run must move: against every schedule that there is, on small programs, and on
+ * traces small enough to count by hand. */
 #include "trace/fixture.h"
 
 #include "base/cases.h"
@@ -41,8 +41,8 @@ static bool is_alone(const struct program *program, uint32_t first) {
     return (group & (group - 1)) == 0;
 }
 
-/* One use next: its page comes, if it must, to a free frame or in place of any other; or, in a group of several, to
- * none. `first`: of the group. */
+/* One use next: its page comes, if it must, to a free frame or in place of any other; or, in a
+ * group of several, to none. `first`: of the group. */
 static uint32_t least_after(struct program *program, uint32_t first, uint32_t left, uint32_t here,
                             uint32_t use) {
     uint32_t page = 1u << program->uses[use].page, least = UNKNOWN;
@@ -177,7 +177,8 @@ static void expect(const struct ff__touches *touches, enum ff__touch_order order
     assert_int_equal(bound.written_back / FF_PAGE_SIZE, written_back);
 }
 
-/* Three pages that the host has written, gone through three times, each time with the last one written to. */
+/* Three pages that the host has written, gone through three times, each time with the last one
+ * written to. */
 static void test_scan(void **state) {
     struct script script = begin_script();
     struct ff__touches touches;
@@ -202,7 +203,8 @@ static void test_scan(void **state) {
     ff__touches_free(&touches);
 }
 
-/* Pages without content cost nothing until they have some, and then nothing where it is replaced. */
+/* Pages without content cost nothing until they have some, and then nothing where it is replaced.
+ */
 static void test_content(void **state) {
     struct script script = begin_script();
     struct ff__touches touches;

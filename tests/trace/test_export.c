@@ -120,7 +120,8 @@ static void test_failures(void **state) {
     assert_int_not_equal(access(in_folder("x"), F_OK), 0);
 }
 
-/* Entries, pages, blocks and duplicates of each batch, on each device; what is outside of batches counts for none. */
+/* Entries, pages, blocks and duplicates of each batch, on each device; what is outside of batches
+ * counts for none. */
 static void test_batches(void **state) {
     (void)state;
     const struct ff_trace_event events[] = {

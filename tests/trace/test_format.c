@@ -161,7 +161,8 @@ static unsigned char *make_small(size_t count, size_t *size) {
     return read_file(in_folder("small"), size);
 }
 
-/* The path of a file in memory, because a disk may keep a test that writes thousands waiting. Returns its descriptor. */
+/* The path of a file in memory, because a disk may keep a test that writes thousands waiting.
+ * Returns its descriptor. */
 static int open_in_memory(char path[64]) {
     int fd = memfd_create("damaged", MFD_CLOEXEC);
     assert_true(fd >= 0);

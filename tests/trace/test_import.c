@@ -298,95 +298,43 @@ static void make_database(const char *path, const char *statements) {
     sqlite3_close(db);
 }
 
-#define PID(n) #n " * 0x1000000 + 0x0001000000000000"
+#define PID_100 "100 * 0x1000000 + 0x0001000000000000"
+#define PID_200 "200 * 0x1000000 + 0x0001000000000000"
 
 /* Two processes whose addresses are the same, two devices, one table with fewer columns. */
 static const char full[] =
     "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
-    "INSERT INTO StringIds VALUES (1, 'void add(float*)'), (2, 'add');"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, contextId INT,"
-    " streamId INT, globalPid INT, demangledName INT, shortName INT, gridX INT, gridY INT, gridZ "
-    "INT,"
-    " blockX INT, blockY INT, blockZ INT);"
+    "INSERT INTO StringIds VALUES"
+    " (1, 'void add(float*)'),"
+    " (2, 'add');"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, contextId INT, "
+    "streamId INT, globalPid INT, demangledName INT, shortName INT, gridX INT, gridY INT, gridZ "
+    "INT, blockX INT, blockY INT, blockZ INT);"
     "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES"
-    " (1000, 5000, 0, 1, 7, " PID(
-        100) ", 1, 2, 10, 2, 1, 33, 1, 1),"
-             " (5000, 6000, 1, 1, 7, " PID(
-                 200) ", 1, 2, 4, 1, 1, 64, 1, 1);"
-                      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, deviceId INT, "
-                      "globalPid INT,"
-                      " bytes INT, copyKind INT, srcDeviceId INT, dstDeviceId INT, migrationCause "
-                      "INT,"
-                      " virtualAddress INT);"
-                      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES"
-                      " (2100, 2500, 0, " PID(
-                          100) ", 65536, 11, NULL, NULL, 2, 0x7f0000010000),"
-                               " (2600, 2700, 0, " PID(
-                                   100) ", 4096, 12, NULL, NULL, 4, 0x7f0000010000),"
-                                        " (2800, 2900, 0, " PID(
-                                            100) ", 8192, 13, 0, 1, 1, 0x7f0000012000),"
-                                                 " (1, 2, 0, " PID(
-                                                     100) ", 4096, 1, NULL, NULL, NULL, NULL);" /* an ordinary copy */
-                                                          "CREATE TABLE "
-                                                          "CUDA_UM_GPU_PAGE_FAULT_EVENTS (start "
-                                                          "INT, end INT, globalPid INT, deviceId "
-                                                          "INT,"
-                                                          " address INT, numberOfPageFaults INT, "
-                                                          "faultAccessType INT);"
-                                                          "INSERT INTO "
-                                                          "CUDA_UM_GPU_PAGE_FAULT_EVENTS VALUES"
-                                                          " (2000, 2500, " PID(
-                                                              100) ", 0, 0x7f0000010000, 3, 1),"
-                                                                   " (5100, 5200, " PID(
-                                                                       200) ", 1, 0x7f0000010000, "
-                                                                            "1, 2);"
-                                                                            "CREATE TABLE "
-                                                                            "CUDA_UM_CPU_PAGE_"
-                                                                            "FAULT_EVENTS (start "
-                                                                            "INT, globalPid INT, "
-                                                                            "address INT);"
-                                                                            "INSERT INTO "
-                                                                            "CUDA_UM_CPU_PAGE_"
-                                                                            "FAULT_EVENTS VALUES "
-                                                                            "(7000, " PID(
-                                                                                100) ", "
-                                                                                     "0x7f000001000"
-                                                                                     "0);"
-                                                                                     "CREATE TABLE "
-                                                                                     "CUDA_GPU_"
-                                                                                     "MEMORY_USAGE_"
-                                                                                     "EVENTS "
-                                                                                     "(start INT, "
-                                                                                     "globalPid "
-                                                                                     "INT, "
-                                                                                     "deviceId "
-                                                                                     "INT, address "
-                                                                                     "INT,"
-                                                                                     " bytes INT, "
-                                                                                     "memKind INT, "
-                                                                                     "memoryOperati"
-                                                                                     "onType INT);"
-                                                                                     "INSERT INTO "
-                                                                                     "CUDA_GPU_"
-                                                                                     "MEMORY_USAGE_"
-                                                                                     "EVENTS VALUES"
-                                                                                     " (500, " PID(
-                                                                                         100) ", "
-                                                                                              "0, "
-                                                                                              "0x7f"
-                                                                                              "0000"
-                                                                                              "0100"
-                                                                                              "00, "
-                                                                                              "1310"
-                                                                                              "72, "
-                                                                                              "3, "
-                                                                                              "0),"
-                                                                                              " ("
-                                                                                              "600,"
-                                                                                              " " PID(
-                                                                                                  100) ", 0, 0x7f7700000000, 4096, 1, 0)," /* never used */
-                                                                                                       " (8000, " PID(
-                                                                                                           100) ", 0, 0x7f0000010000, 131072, 3, 1);";
+    " (1000, 5000, 0, 1, 7, " PID_100 ", 1, 2, 10, 2, 1, 33, 1, 1),"
+    " (5000, 6000, 1, 1, 7, " PID_200 ", 1, 2, 4, 1, 1, 64, 1, 1);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, deviceId INT, globalPid INT, "
+    "bytes INT, copyKind INT, srcDeviceId INT, dstDeviceId INT, migrationCause INT, virtualAddress "
+    "INT);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES"
+    " (2100, 2500, 0, " PID_100 ", 65536, 11, NULL, NULL, 2, 0x7f0000010000),"
+    " (2600, 2700, 0, " PID_100 ", 4096, 12, NULL, NULL, 4, 0x7f0000010000),"
+    " (2800, 2900, 0, " PID_100 ", 8192, 13, 0, 1, 1, 0x7f0000012000),"
+    " (1, 2, 0, " PID_100 ", 4096, 1, NULL, NULL, NULL, NULL);" /* an ordinary copy */
+    "CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (start INT, end INT, globalPid INT, deviceId INT, "
+    "address INT, numberOfPageFaults INT, faultAccessType INT);"
+    "INSERT INTO CUDA_UM_GPU_PAGE_FAULT_EVENTS VALUES"
+    " (2000, 2500, " PID_100 ", 0, 0x7f0000010000, 3, 1),"
+    " (5100, 5200, " PID_200 ", 1, 0x7f0000010000, 1, 2);"
+    "CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS (start INT, globalPid INT, address INT);"
+    "INSERT INTO CUDA_UM_CPU_PAGE_FAULT_EVENTS VALUES"
+    " (7000, " PID_100 ", 0x7f0000010000);"
+    "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INT, globalPid INT, deviceId INT, address "
+    "INT, bytes INT, memKind INT, memoryOperationType INT);"
+    "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES"
+    " (500, " PID_100 ", 0, 0x7f0000010000, 131072, 3, 0),"
+    " (600, " PID_100 ", 0, 0x7f7700000000, 4096, 1, 0)," /* never used */ " (8000, " PID_100
+    ", 0, 0x7f0000010000, 131072, 3, 1);";
 
 static uint64_t nsys_identity(const char *name, const uint64_t sizes[6]) {
     return ff__hash_bytes(

@@ -137,8 +137,8 @@ static struct ff__workload *replay_touches(const struct ff_trace_event *events, 
     return replay(in_folder("touches"));
 }
 
-/* Touches are waited for, also those of writes. Only what was found changed is a write, also if that is found later; and
- * there is work without a touch. */
+/* Touches are waited for, also those of writes. Only what was found changed is a write, also if
+ * that is found later; and there is work without a touch. */
 static void test_touches(void **state) {
     (void)state;
     const struct ff_trace_event events[] = {

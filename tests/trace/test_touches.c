@@ -1,4 +1,5 @@
-/* Recording what each launch touches: every page once a launch, whatever is resident, and whether it was written to. */
+/* Recording what each launch touches: every page once a launch, whatever is resident, and whether
+ * it was written to. */
 #include "trace/fixture.h"
 
 #include "runtime/fixture.h"
@@ -221,7 +222,8 @@ static void test_wrong_settings(void **state) {
 
 /* ---- the time between touches ---- */
 
-/* A thread's work counts; its waiting does not. The thread's own clock says within what, however loaded the machine is. */
+/* A thread's work counts; its waiting does not. The thread's own clock says within what, however
+ * loaded the machine is. */
 static void test_work(void **state) {
     (void)state;
     struct ff__touchers touchers = {.count = 0};

@@ -1,4 +1,5 @@
-/* The model of PyTorch's caching allocator against the rules of 1.8.0's CUDACachingAllocator.cpp. */
+/* The model of PyTorch's caching allocator against the rules of 1.8.0's CUDACachingAllocator.cpp.
+ */
 #include "base/cases.h"
 
 #include "workload/dnn/allocator.h"
@@ -55,7 +56,8 @@ static void test_small_ones_share_a_segment(void **state) {
     ff__caching_fini(&pool);
 }
 
-/* What is left of a large block is cut off if it is more than 1 MiB, of a small one from 512 bytes. */
+/* What is left of a large block is cut off if it is more than 1 MiB, of a small one from 512 bytes.
+ */
 static void test_splitting(void **state) {
     (void)state;
     struct ff__caching pool;

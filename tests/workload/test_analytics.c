@@ -1,5 +1,5 @@
-/* Calls of graph analytics: what the pool gives out, their footprint follows from the text and the graph, they scale, no kernel
- * leaves the pool, and every call after the first does the same. */
+/* Calls of graph analytics: what the pool gives out, their footprint follows from the text and the
+ * graph, they scale, no kernel leaves the pool, and every call after the first does the same. */
 #include "base/cases.h"
 
 #include "workload/graph/pool.h"
@@ -100,7 +100,8 @@ static void test_bounds(void **state) {
         snprintf(spec, sizeof spec, "%s:size=64M,iterations=7", names[i]);
         uint32_t once = walk(spec);
         snprintf(spec, sizeof spec, "%s:size=64M,iterations=7,calls=3", names[i]);
-        /* a call has the same kernels each time: three to make rows, one to sort them, and the iterations */
+        /* a call has the same kernels each time: three to make rows, one to sort them, and the
+         * iterations */
         assert_int_equal(walk(spec) - once, 2 * (4 + 7));
     }
 }

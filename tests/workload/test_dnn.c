@@ -7,9 +7,10 @@
 
 #define GIB 1073741824.0
 
-/* Published numbers of parameters: GPT-2's and BERT's as Hugging Face counts them (the output is the
- * embedding), Whisper's too; torchvision's ResNet-50, -101 and -152, VGG16, MobileNetV3-Large, AlexNet and SqueezeNet, timm's ResNet-200,
- * PyTorch's DCGAN example, MobileNet with 100 classes, and DLRM's 33 762 577 rows of 128 with its MLPs. */
+/* Published numbers of parameters: GPT-2's and BERT's as Hugging Face counts them (the output is
+ * the embedding), Whisper's too; torchvision's ResNet-50, -101 and -152, VGG16, MobileNetV3-Large,
+ * AlexNet and SqueezeNet, timm's ResNet-200, PyTorch's DCGAN example, MobileNet with 100 classes,
+ * and DLRM's 33 762 577 rows of 128 with its MLPs. */
 static const struct {
     const char *name;
     uint64_t weights;
@@ -56,7 +57,8 @@ static double flops_of_round(const struct ff__network_program *program) {
     return flops;
 }
 
-/* A transformer's iteration is about 6 operations for each parameter and token, and the attention's. */
+/* A transformer's iteration is about 6 operations for each parameter and token, and the
+ * attention's. */
 static void test_work(void **state) {
     (void)state;
     static const struct {
@@ -83,8 +85,8 @@ static void test_work(void **state) {
     ff__workload_close(workload);
 }
 
-/* Memory of the paper's configurations. BERT Base with 29 samples takes about 3 % more than a V100 of 32
- * GB has for it; the largest batches of DeepUM's Table 3 fit in the host's 512 GB. */
+/* Memory of the paper's configurations. BERT Base with 29 samples takes about 3 % more than a V100
+ * of 32 GB has for it; the largest batches of DeepUM's Table 3 fit in the host's 512 GB. */
 static void test_memory(void **state) {
     (void)state;
     static const struct {
@@ -137,7 +139,8 @@ static void test_rounds(void **state) {
     }
 }
 
-/* What the ways back of softmax, of both parts of a loss and of convolutions take without reading it. */
+/* What the ways back of softmax, of both parts of a loss and of convolutions take without reading
+ * it. */
 static void test_unread(void **state) {
     (void)state;
     static const struct {
@@ -266,7 +269,8 @@ static void test_mistakes(void **state) {
     }
 }
 
-/* What a text forgets to drop, and what gradients nobody takes hold, goes at the end of an iteration. */
+/* What a text forgets to drop, and what gradients nobody takes hold, goes at the end of an
+ * iteration. */
 static void test_own(void **state) {
     static const char text[] = "x = data 4 6\nq k v = split x\ny = bmm q k 1 4 2 4\n"
                                "z = linear y 1\nloss = map sum z rows=1\nbackward loss\nsgd\n"

@@ -204,9 +204,9 @@ static void test_terabyte(void **state) {
 
 #define ARRAYS_MAX 13
 
-/* UVMSmart's allocations are whole 2 MiB and a rest of 64 KiB times a power of two. `touched` pages are
- * those of kernels; their sums are the published faults without prefetching where there is a log: 6785,
- * 2491, 4224, 3072. */
+/* UVMSmart's allocations are whole 2 MiB and a rest of 64 KiB times a power of two. `touched` pages
+ * are those of kernels; their sums are the published faults without prefetching where there is a
+ * log: 6785, 2491, 4224, 3072. */
 struct published {
     const char *name;
     unsigned launches;
@@ -370,8 +370,8 @@ static uint64_t identity_of(const struct ff__workload *workload, uint64_t which)
     return kernel.identity;
 }
 
-/* An execution ID tells launches apart by their arguments, and only by them: hotspot swaps two arrays,
- * bfs has the same arguments at every level. */
+/* An execution ID tells launches apart by their arguments, and only by them: hotspot swaps two
+ * arrays, bfs has the same arguments at every level. */
 static void test_identities(void **state) {
     static const char *const names[] = {"hotspot", "bfs"};
     (void)state;

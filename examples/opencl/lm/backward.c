@@ -43,7 +43,8 @@ static void activate_backward(struct model *model, const struct layer *layer) {
                ARG(model->d_wide), ARG(count));
 }
 
-/* d_residual comes in as the gradient of what the layer put out, and leaves as that of its input. */
+/* d_residual comes in as the gradient of what the layer put out, and leaves as that of its input.
+ */
 static void backward_layer(struct model *model, size_t number) {
     const struct layer *layer = &model->layers[number];
     linear_backward(model, CONTRACT_WEIGHT, number, layer->active, model->d_residual,

@@ -8,8 +8,8 @@
 
 /*
  * The device and the reference add in different orders. Measured: losses apart by up to 1.1e-6 and
- * gradients by up to 4.9e-6 of their length, in 60 steps at 8M, 28 at 48M and 5 at 256M. One page of
- * wrong numbers moves the gradient of even the largest tensors by more than a hundredth.
+ * gradients by up to 4.9e-6 of their length, in 60 steps at 8M, 28 at 48M and 5 at 256M. One page
+ * of wrong numbers moves the gradient of even the largest tensors by more than a hundredth.
  */
 static const double loss_tolerance = 1e-4, gradient_tolerance = 1e-3;
 

@@ -212,7 +212,8 @@ const char lm_kernels[] = OPENCL_SOURCE(
                 i <= position ? weights[i] * (d_scores[i] - mean) / sqrt((float)size) : 0.0f;
     }
 
-    /* One column of a query, a key and a value each: what all positions that used them hand back. */
+    /* One column of a query, a key and a value each: what all positions that used them hand back.
+     */
     __kernel void gather_backward(__global const float *qkv, __global const float *weights,
                                   __global const float *d_attended, __global const float *d_scores,
                                   __global float *d_qkv, ulong width, ulong rows, ulong heads,

@@ -1,7 +1,7 @@
 /*
  * Trains a small language model of GPT-2's kind: bytes in, the next byte out; layers of attention
- * and a two-layer network behind normalizations, the table of tokens as head, AdamW. The products of
- * matrices are CLBlast's, everything else is in kernels.c.
+ * and a two-layer network behind normalizations, the table of tokens as head, AdamW. The products
+ * of matrices are CLBlast's, everything else is in kernels.c.
  */
 #include "check.h"
 

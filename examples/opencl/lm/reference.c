@@ -424,7 +424,8 @@ static void head_backward(struct reference *reference) {
                               LM_VOCABULARY, rows, width);
 }
 
-/* d_residual comes in as the gradient of what the layer put out, and leaves as that of its input. */
+/* d_residual comes in as the gradient of what the layer put out, and leaves as that of its input.
+ */
 static void backward_layer(struct reference *reference, size_t number) {
     const struct reference_layer *layer = &reference->layers[number];
     linear_backward(reference, layer->active, shape_number(CONTRACT_WEIGHT, number),

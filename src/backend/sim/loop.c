@@ -113,8 +113,8 @@ static void report_progress(struct sim *sim) {
         sim->config->progress(sim->config->progress_self, (double)done / launches);
 }
 
-/* Notes which jobs are over: what is left then is advice that nobody needs any more. Returns whether all
- * are. */
+/* Notes which jobs are over: what is left then is advice that nobody needs any more. Returns
+ * whether all are. */
 static bool are_over(struct sim *sim) {
     bool all = true;
     for (uint32_t i = 0; i < sim->job_count; i++) {
@@ -135,7 +135,8 @@ static bool have_ended(const struct sim *sim) {
     return all;
 }
 
-/* The run ends here, in the middle of what runs. False: it has no such end, or has not come to it. */
+/* The run ends here, in the middle of what runs. False: it has no such end, or has not come to it.
+ */
 static bool is_cut(struct sim *sim) {
     uint64_t limit = sim->config->instructions;
     if (limit == 0 || ff__sim_instructions(sim) < limit)

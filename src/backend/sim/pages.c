@@ -38,8 +38,8 @@ static bool send_away(struct ff__engine *engine, uint32_t tier, const struct ff_
     return true;
 }
 
-/* If the policy names no victim, and one must leave: the lowest block, or the highest of those that are
- * to stay. */
+/* If the policy names no victim, and one must leave: the lowest block, or the highest of those that
+ * are to stay. */
 static uint64_t evict_any(struct ff__engine *engine, uint32_t tier, struct ff__job *job) {
     uint64_t freed = 0;
     struct ff_victim any = {.block = FF_NONE};

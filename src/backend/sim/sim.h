@@ -1,6 +1,6 @@
 /* The simulator: one workload on modelled devices, in virtual time, under the same engine and
- * policies as on the software device. Deterministic for its inputs; any number of simulations may run
- * at the same time, each on one thread. */
+ * policies as on the software device. Deterministic for its inputs; any number of simulations may
+ * run at the same time, each on one thread. */
 #ifndef FF_BACKEND_SIM_SIM_H
 #define FF_BACKEND_SIM_SIM_H
 
@@ -19,8 +19,8 @@ struct ff__sim_capacity {
 
 struct ff__sim_config {
     const struct ff__gpu *gpu;
-    /* What links the devices; its `gpu` is not looked at. NULL: each has its own way to the host, and one port for all
-     * other devices. */
+    /* What links the devices; its `gpu` is not looked at. NULL: each has its own way to the host,
+     * and one port for all other devices. */
     const struct ff__machine *machine;
     uint64_t memory; /* bytes of each device; 0: enough for everything */
     uint32_t devices;
@@ -32,19 +32,21 @@ struct ff__sim_config {
     uint64_t seed;
     struct ff__system system;
     bool check; /* verify the engine's invariants after every event */
-    /* Of warps: a timed run ends when so many have been issued, with the kernels that run then counted as far as they are.
-     * 0: it runs to its end. Kernels in bulk issue none. */
+    /* Of warps: a timed run ends when so many have been issued, with the kernels that run then
+     * counted as far as they are. 0: it runs to its end. Kernels in bulk issue none. */
     uint64_t instructions;
     /* Every access is answered at once: counts, but no times, and every access is a demand. */
     bool untimed;
-    /* Extrapolates iterations that are like those before (iterations.c) instead of running them; not when observed.
-     * Fully resident iterations, in which nothing moves, are always extrapolated. */
+    /* Extrapolates iterations that are like those before (iterations.c) instead of running them;
+     * not when observed. Fully resident iterations, in which nothing moves, are always
+     * extrapolated. */
     bool settles;
     /* Called for everything that happens, in order; `seen`: an access as policies see it, NULL with
      * other events. NULL: not wanted. */
     void (*observe)(void *self, const struct ff_trace_event *event, const struct ff_access *seen);
     void *observer;
-    /* Called for each finding of a policy, at the end. A kernel or array that is not known is "". NULL: nobody asks. */
+    /* Called for each finding of a policy, at the end. A kernel or array that is not known is "".
+     * NULL: nobody asks. */
     void (*explain)(void *self, const char *kernel, const char *array,
                     const struct ff_finding *finding);
     void *explain_self;
@@ -79,16 +81,15 @@ struct ff__sim_result {
     uint64_t bytes_in, bytes_out, bytes_peer;
     uint64_t evicted_dirty, evicted_clean; /* pages */
     uint64_t thrashed;                     /* pages that came back after an eviction */
-    uint64_t demanded,
-        demanded_hits; /* pages that kernels wanted: first accesses of each launch to each
-                                         page, and how many of these were resident */
+    uint64_t demanded, demanded_hits; /* pages that kernels wanted: first accesses of each launch to
+                                         each page, and how many of these were resident */
     uint64_t prefetched, prefetched_used, prefetched_useless;
     uint64_t sample_rounds, sample_ns; /* rounds of samples; the driver's time for them */
     uint64_t tracker_bytes;            /* of hardware of access time trackers, all devices' */
     uint64_t table_bytes; /* pages of the prefetch policy's arena that it has written to */
     uint64_t kernels, kernels_faulted; /* execution IDs: all; that had a fault; timed runs */
-    /* Of a job that repeats: its iterations, or if it has none its repetitions, from the first one on that ended when all
-     * jobs had started, and the time of these. */
+    /* Of a job that repeats: its iterations, or if it has none its repetitions, from the first one
+     * on that ended when all jobs had started, and the time of these. */
     uint64_t laps, lap_ps, laps_from_ps;
     uint64_t iterations;     /* of the program, if it has iterations */
     uint64_t iterations_run; /* of these, simulated and not extrapolated */
@@ -100,7 +101,8 @@ struct ff__sim_result {
 #define FF__RESULT_WORDS (sizeof(struct ff__sim_result) / sizeof(uint64_t))
 _Static_assert(sizeof(struct ff__sim_result) % sizeof(uint64_t) == 0, "counters only");
 
-/* Runs the whole workload. -EINVAL, -ENOMEM, -ENOTSUP (visibility), -EUCLEAN (an invariant broke). */
+/* Runs the whole workload. -EINVAL, -ENOMEM, -ENOTSUP (visibility), -EUCLEAN (an invariant broke).
+ */
 int ff__sim_run(const struct ff__sim_config *config, struct ff__workload *workload,
                 struct ff__sim_result *result, struct ff_error *error);
 
@@ -109,19 +111,22 @@ struct ff__sim_job {
     struct ff__workload *workload;  /* no other job's */
     uint32_t first_device, devices; /* that it runs on, and no other job */
     uint64_t start_ns;              /* it starts later than the others */
-    /* It begins anew whenever it ends, until all jobs have ended that do not; its time ends then, too */
+    /* It begins anew whenever it ends, until all jobs have ended that do not; its time ends then,
+     * too */
     bool repeats;
     struct ff__sim_result result;
 };
 
-/* Runs several programs at the same time, on devices of their own, but with one host, engine and policies.
- * Jobs are in the order of their devices. Each gets its own counters; `kernels`, `table_bytes` and `stats`,
- * which only the engine has, are those of all. `all` has the sums; its time is that of the last job to end.
- * Iterations are not extrapolated (`settles`) if there are several jobs. Errors as above. */
+/* Runs several programs at the same time, on devices of their own, but with one host, engine and
+ * policies. Jobs are in the order of their devices. Each gets its own counters; `kernels`,
+ * `table_bytes` and `stats`, which only the engine has, are those of all. `all` has the sums; its
+ * time is that of the last job to end. Iterations are not extrapolated (`settles`) if there are
+ * several jobs. Errors as above. */
 int ff__sim_run_jobs(const struct ff__sim_config *config, struct ff__sim_job *jobs, uint32_t count,
                      struct ff__sim_result *all, struct ff_error *error);
 
-/* hit rate, accuracy, coverage (needs the misses of a run without prefetching), unity: design section
+/* hit rate, accuracy, coverage (needs the misses of a run without prefetching), unity: design
+ * section
  * 10. NaN where undefined. */
 double ff__sim_hit_rate(const struct ff__sim_result *result);
 double ff__sim_accuracy(const struct ff__sim_result *result);

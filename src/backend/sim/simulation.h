@@ -1,10 +1,10 @@
 /* What the simulator's files share: the state of a simulation.
  *
- * Jobs run on devices. Everything that concerns more than one SM (faults, transfers, launches) is an event
- * in one queue, ordered by time and then by the order of scheduling, so that a run is the same every time.
- * Between events SMs run on their own: a fault becomes visible outside its SM only after the device's
- * `visible` time, so that SMs may run that far ahead of each other without any of them noticing (a
- * conservative window). */
+ * Jobs run on devices. Everything that concerns more than one SM (faults, transfers, launches) is
+ * an event in one queue, ordered by time and then by the order of scheduling, so that a run is the
+ * same every time. Between events SMs run on their own: a fault becomes visible outside its SM only
+ * after the device's `visible` time, so that SMs may run that far ahead of each other without any
+ * of them noticing (a conservative window). */
 #ifndef FF_BACKEND_SIM_SIMULATION_H
 #define FF_BACKEND_SIM_SIMULATION_H
 
@@ -74,7 +74,8 @@ static inline struct ff__sim_result *ff__sim_counters(const struct sim *sim, con
 /* Adds what the engine has counted since the last time. */
 void ff__sim_charge(struct sim *sim, struct ff__sim_result *counters);
 
-/* A job's counters, all its devices', as of `time`; those that only the engine has are of all jobs. */
+/* A job's counters, all its devices', as of `time`; those that only the engine has are of all jobs.
+ */
 void ff__job_counted(const struct sim *sim, const struct job *job, uint64_t time,
                      struct ff__sim_result *out);
 
@@ -83,7 +84,8 @@ void ff__sim_sum_up(const struct sim *sim, struct ff__sim_job *jobs, struct ff__
 
 /* ---- explain.c ---- */
 
-/* Keeps the name of the kernel that starts on the device, if anybody asks what policies have found. */
+/* Keeps the name of the kernel that starts on the device, if anybody asks what policies have found.
+ */
 void ff__explain_kernel(struct sim *sim, const struct device *device);
 
 /* Tells what they have. */
@@ -97,9 +99,9 @@ void ff__sim_fail(struct sim *sim, int status, const char *what);
 /* Adds an access to the recording, which there must be. */
 void ff__sim_record(struct sim *sim, uint64_t page);
 
-/* Tells who watches, if anybody does. The time is that of the loop, which never goes back, and not of
- * the SM that may be ahead of it or of the event that may be behind: the order of what is told is that
- * in which it was decided. */
+/* Tells who watches, if anybody does. The time is that of the loop, which never goes back, and not
+ * of the SM that may be ahead of it or of the event that may be behind: the order of what is told
+ * is that in which it was decided. */
 void ff__sim_observe_access(struct sim *sim, const struct ff_trace_event *event,
                             const struct ff_access *seen);
 static inline void ff__sim_observe(struct sim *sim, const struct ff_trace_event *event) {

@@ -1,5 +1,5 @@
-/* What a run has counted. Most of it is counted where it happens, for the job and the device. What the
- * engine counts is charged to the job that it was done for. */
+/* What a run has counted. Most of it is counted where it happens, for the job and the device. What
+ * the engine counts is charged to the job that it was done for. */
 #include "backend/sim/simulation.h"
 
 #include <math.h>

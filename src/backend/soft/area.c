@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What all areas have in common. A program that locks all its memory would have the whole area allocated. */
+/* What all areas have in common. A program that locks all its memory would have the whole area
+ * allocated. */
 static void set_up(char *area, size_t size, enum ff__area_kind kind) {
     munlock(area, size);
     madvise(area, size, kind == FF__AREA_SMALL ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);

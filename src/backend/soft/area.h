@@ -1,5 +1,5 @@
-/* Areas of address space of the software device: aligned to a block, hidden from forked children and core files, and paid
- * for as touched. */
+/* Areas of address space of the software device: aligned to a block, hidden from forked children
+ * and core files, and paid for as touched. */
 #ifndef FF_SOFT_AREA_H
 #define FF_SOFT_AREA_H
 
@@ -20,7 +20,8 @@ char *ff__area_reserve(size_t size, enum ff__area_kind kind);
 /* The same on a file as large as that, shared with it. */
 char *ff__area_reserve_file(size_t size, int fd);
 
-/* Without access, at this very place, in huge pages when it is opened. False: something else is there. */
+/* Without access, at this very place, in huge pages when it is opened. False: something else is
+ * there. */
 bool ff__area_reserve_at(char *place, size_t size);
 
 /* Says that an area of this size could not be reserved. Returns the status. */

@@ -47,9 +47,9 @@ static bool is_quiet(const struct ff__changes *changes) {
     return __atomic_load_n(&changes->count, __ATOMIC_ACQUIRE) == 0;
 }
 
-/* Messages are read, and pages arrive, within microseconds: to sleep would take longer. If it lasts, the thread
- * that is waited for has lost its CPU, and may get this one's. To yield at once would cost a time slice
- * whenever a program computes on the same CPU. */
+/* Messages are read, and pages arrive, within microseconds: to sleep would take longer. If it
+ * lasts, the thread that is waited for has lost its CPU, and may get this one's. To yield at once
+ * would cost a time slice whenever a program computes on the same CPU. */
 static void wait_a_little(uint32_t *tries) {
     if (++*tries % SPINS == 0)
         sched_yield();
@@ -109,8 +109,8 @@ void ff__changes_expect(struct ff__changes *changes, uint32_t block) {
     pthread_rwlock_unlock(&changes->reading);
 }
 
-/* The kernel tells of a drop once for each mapping that it concerns. What it tells of twice, the program has dropped as
- * well. */
+/* The kernel tells of a drop once for each mapping that it concerns. What it tells of twice, the
+ * program has dropped as well. */
 static void drop_unexpected(struct ff__changes *changes, uint32_t block,
                             const struct ff_mask *pages) {
     struct ff_mask twice = ff_mask_and(&changes->expected_seen, pages);
@@ -238,8 +238,8 @@ void ff__changes_filled(struct ff__changes *changes, uint32_t block, uint32_t pa
 
 /* ---- unmapped memory ---- */
 
-/* The program goes on as soon as its call has been read, so a thread that asks on its behalf waits until that has been
- * dealt with, too. */
+/* The program goes on as soon as its call has been read, so a thread that asks on its behalf waits
+ * until that has been dealt with, too. */
 struct ff_mask ff__changes_gone(struct ff__changes *changes, uint32_t block) {
     hold_messages_off(changes);
     struct ff_mask pages = is_quiet(changes) ? (struct ff_mask){{0}} : changes->gone[block];

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
-/* Ours: an eighth of a chunk at most is given up so that it stays one huge page, which is cleared once, and moves in one
- * piece. */
+/* Ours: an eighth of a chunk at most is given up so that it stays one huge page, which is cleared
+ * once, and moves in one piece. */
 #define WHOLE_LEAVES 28u
 
-/* Ours: what `farfault probe` measures on two virtual processors, for whole blocks. They are the same
- * on every machine, so that policies decide alike. */
+/* Ours: what `farfault probe` measures on two virtual processors, for whole blocks. They are the
+ * same on every machine, so that policies decide alike. */
 #define FAULT_NS  8000u
 #define COPY_RATE UINT64_C(7000000000) /* bytes per second, where a link is not paced */
 

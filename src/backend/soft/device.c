@@ -186,8 +186,9 @@ static void soft_enter(void *self) {
     soft->has_own_table = ff__descriptors_keep_only(kept, sizeof kept / sizeof kept[0]) == 0;
 }
 
-/* Now that the threads have the descriptors: takes them from the program, which could close them, or have
- * them in the way of its own. With the SIGBUS handler its threads use one, and keep that. */
+/* Now that the threads have the descriptors: takes them from the program, which could close them,
+ * or have them in the way of its own. With the SIGBUS handler its threads use one, and keep that.
+ */
 static void hide(struct ff__soft *soft) {
     if (!soft->has_own_table)
         return;

@@ -1,7 +1,7 @@
 /* The software device: real faults through userfaultfd, real data, a memory budget.
  *
  * Two mechanisms bring pages in and out (ff_config.mechanism):
- *   MOVE   A whole block is copied into a free chunk of device memory, which is then moved under the
+ *   MOVE A whole block is copied into a free chunk of device memory, which is then moved under the
  *          program's address; smaller pieces come by UFFDIO_COPY, because every move costs a TLB
  *          shoot-down. On the way out pages are moved to the device's staging area first, an atomic
  *          unmap, and copied from there. The kernel moves no page that input or output has pinned:

@@ -50,7 +50,8 @@ int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, bool 
     return count;
 }
 
-/* Wakes the whole window even for no pages, which costs no more: a thread that has no reason to go on faults again. */
+/* Wakes the whole window even for no pages, which costs no more: a thread that has no reason to go
+ * on faults again. */
 void ff__soft_replay(void *self, uint32_t block, const struct ff_mask *pages) {
     struct ff__soft *soft = self;
     FF_MASK_FOR_EACH_PAGE(pages, page) {

@@ -40,7 +40,8 @@ static struct ff__lease *lease_of(struct ff__soft *soft, const struct ff__place 
     return place->tier > soft->memory.devices ? &soft->leases.of[place->tier] : NULL;
 }
 
-/* The memory of a place, claimed if it is a lease's; NULL: the broker has reclaimed it. `fresh`: a slot without content will do. */
+/* The memory of a place, claimed if it is a lease's; NULL: the broker has reclaimed it. `fresh`: a
+ * slot without content will do. */
 static char *claim(struct ff__soft *soft, const struct ff__place *place, bool fresh,
                    bool *was_clean) {
     struct ff__lease *lease = lease_of(soft, place);
@@ -65,8 +66,8 @@ static bool is_certain(struct ff__soft *soft, const struct ff__place *place) {
     return !lease || ff__lease_has(lease, chunk_of(place));
 }
 
-/* Pages of a block that only a lease had, which the broker has taken: the program must not go on, as with memory that
- * fails. */
+/* Pages of a block that only a lease had, which the broker has taken: the program must not go on,
+ * as with memory that fails. */
 static void lose(struct ff__soft *soft, const struct ff_mask *pages) {
     if (ff_mask_empty(pages))
         return;
@@ -106,8 +107,8 @@ static void copy_to_host(struct ff__soft *soft, uint32_t block, const char *from
 
 /* ---- to a device's own use ---- */
 
-/* Copies a lease's pages to a bounce buffer, so that no thread sees them before it is known that the slot was the program's
- * all the while. False: it was reclaimed. */
+/* Copies a lease's pages to a bounce buffer, so that no thread sees them before it is known that
+ * the slot was the program's all the while. False: it was reclaimed. */
 static bool bounce(struct ff__soft *soft, struct ff__page_source *source) {
     const struct ff__place *place = &source->out->from;
     const char *from = claim(soft, place, false, &source->was_clean);

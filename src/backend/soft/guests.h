@@ -1,5 +1,6 @@
-/* Guests: what devices evict to memory that other devices lend. It lies there as plain memory, absent for all threads,
- * and is never written to: a touch faults, and brings it back over the link between the two devices. */
+/* Guests: what devices evict to memory that other devices lend. It lies there as plain memory,
+ * absent for all threads, and is never written to: a touch faults, and brings it back over the link
+ * between the two devices. */
 #ifndef FF_SOFT_GUESTS_H
 #define FF_SOFT_GUESTS_H
 
@@ -24,8 +25,8 @@ static inline bool ff__guests_is_fetch(const struct ff__move *out) {
     return out->guest && !ff__move_arrives(out) && out->to.tier != FF_TIER_HOST;
 }
 
-/* The sources of the pages that are left of a way in, and that have content. Pages that the program has dropped since
- * they left come from the host, as zeros. */
+/* The sources of the pages that are left of a way in, and that have content. Pages that the program
+ * has dropped since they left come from the host, as zeros. */
 void ff__guests_find(struct ff__soft *soft, const struct ff__move *in,
                      const struct ff__submission *submission, struct ff__sources *sources);
 
@@ -33,15 +34,16 @@ void ff__guests_find(struct ff__soft *soft, const struct ff__move *in,
 void ff__guests_end(struct ff__soft *soft, const struct ff__move *in,
                     const struct ff__sources *sources);
 
-/* Copies pages of a victim, `from` its first page, to memory that a device lends. Returns those that went to the host, as
- * the memory has been reclaimed. */
+/* Copies pages of a victim, `from` its first page, to memory that a device lends. Returns those
+ * that went to the host, as the memory has been reclaimed. */
 struct ff_mask ff__guests_put(struct ff__soft *soft, struct ff__move *out,
                               const struct ff_mask *pages, const char *from, uint64_t *end_ns);
 
 /* These pages of a victim that goes to such memory are not there any more, and read as zeros. */
 void ff__guests_lose(struct ff__soft *soft, struct ff__move *out, const struct ff_mask *pages);
 
-/* A guest's way out: to the host, or with `keep` a copy there; to a device, its bytes go with the way in. */
+/* A guest's way out: to the host, or with `keep` a copy there; to a device, its bytes go with the
+ * way in. */
 int ff__guests_out(struct ff__soft *soft, struct ff__move *out, uint64_t *end_ns);
 
 /* Pages of the host come to memory that a device lends. -ECANCELED: it was aborted. */

@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* So many pages of a block take a huge page: it is then at most a tenth larger than what it holds. */
+/* So many pages of a block take a huge page: it is then at most a tenth larger than what it holds.
+ */
 #define HUGE_PAGES (FF_BLOCK_PAGES * 10 / 11 + 1)
 
 /* ---- making and unmaking ---- */
@@ -40,8 +41,9 @@ static int set_size(const struct ff__host *host) {
     return status;
 }
 
-/* A file beside the path, which lives as long as it is open. One that a process leaves behind which is killed before the
- * file has lost its name is in nobody's way. A negative value: errno says why. */
+/* A file beside the path, which lives as long as it is open. One that a process leaves behind which
+ * is killed before the file has lost its name is in nobody's way. A negative value: errno says why.
+ */
 static int make_file(const char *path) {
     struct stat about;
     char name[PATH_MAX + 8];

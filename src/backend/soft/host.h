@@ -22,7 +22,8 @@ struct ff__host {
     int fd;                                 /* -1: RAM */
 };
 
-/* `path`: the file to make, NULL for RAM. -ENOMEM: addresses. -EEXIST, -ENOSPC, ...: the file. A line says which. What there is by then is for ff__host_fini(). */
+/* `path`: the file to make, NULL for RAM. -ENOMEM: addresses. -EEXIST, -ENOSPC, ...: the file. A
+ * line says which. What there is by then is for ff__host_fini(). */
 int ff__host_init(struct ff__host *host, uint64_t size, const char *path, struct ff_error *error);
 void ff__host_fini(struct ff__host *host);
 
@@ -44,8 +45,9 @@ void ff__host_discard(struct ff__host *host, uint32_t block, const struct ff_mas
 /* Gives the memory of these blocks back; they read as zeros. */
 void ff__host_release(struct ff__host *host, uint32_t first_block, uint32_t block_count);
 
-/* Makes sure that [offset, offset + size) can be written: a file must have the room before it is relied on, for a full
- * disk under a mapping is a SIGBUS. -ENOSPC. Where the descriptors are (engine/pipeline.h). */
+/* Makes sure that [offset, offset + size) can be written: a file must have the room before it is
+ * relied on, for a full disk under a mapping is a SIGBUS. -ENOSPC. Where the descriptors are
+ * (engine/pipeline.h). */
 int ff__host_reserve(struct ff__host *host, uint64_t offset, uint64_t size);
 
 #endif

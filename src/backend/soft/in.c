@@ -25,8 +25,8 @@ static void zero_pages(char *chunk, const struct ff_mask *pages) {
     }
 }
 
-/* Fills a whole chunk with the block's content; pages without content, and the tail, are zeroed if the chunk was
- * used before. */
+/* Fills a whole chunk with the block's content; pages without content, and the tail, are zeroed if
+ * the chunk was used before. */
 static void fill_chunk(char *chunk, const struct ff__move *move, const struct ff__sources *sources,
                        const struct ff_mask *tail, bool used) {
     for (uint32_t i = 0; i < sources->count; i++) {
@@ -157,8 +157,8 @@ static void give_back_leaves(struct ff__soft *soft, const struct ff__move *move)
             leaves * FF_LEAF_SIZE);
 }
 
-/* Copies the pages [first, end) in; `from`: the block's first page, NULL: they are zeros. *end becomes how far it
- * came. */
+/* Copies the pages [first, end) in; `from`: the block's first page, NULL: they are zeros. *end
+ * becomes how far it came. */
 static int copy_piece(struct ff__soft *soft, const struct ff__move *move, uint32_t first,
                       uint32_t *end, const char *from) {
     size_t copied;

@@ -16,9 +16,10 @@ struct defect {
 
 #define ADVICE "; unless the distribution has mended it, update the kernel or use mechanism=copy"
 
-/* All since UFFDIO_MOVE came with Linux 6.8; the worst that a kernel has comes first. Not here: that Linux 6.16 to
- * 6.18.19 and 6.19 to 6.19.9 move the huge zero page wrongly (fae654083bfa). No area that pages are moved from can have
- * one: where pages are absent a read is a fault of ours, or memory is populated by writing. */
+/* All since UFFDIO_MOVE came with Linux 6.8; the worst that a kernel has comes first. Not here:
+ * that Linux 6.16 to 6.18.19 and 6.19 to 6.19.9 move the huge zero page wrongly (fae654083bfa). No
+ * area that pages are moved from can have one: where pages are absent a read is a fault of ours, or
+ * memory is populated by writing. */
 static const struct defect defects[] = {
     {"this kernel's UFFDIO_MOVE can lose data where the machine swaps, and crash while it migrates "
      "huge pages "

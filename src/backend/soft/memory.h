@@ -9,10 +9,13 @@
  *             so together they hold no more than has been allocated
  *   fresh     where a chunk's memory is allocated: of the size of `frames`, but not registered, so
  *             that touching it allocates
- *   lent      one a device, of its memory's size: what other devices have evicted to it (guests). A chunk's memory is
- *             allocated either here or in the areas above. Of a device of another program there is this area alone, and
+ *   lent one a device, of its memory's size: what other devices have evicted to it (guests). A
+ *   chunk's memory is
+ *             allocated either here or in the areas above. Of a device of another program there is
+ *             this area alone, and
  *             the memory is its lease (soft/leases.h)
- *   aside     what leaves in single leaves or pages (of split blocks) is moved here before it is copied: the page at
+ *   aside what leaves in single leaves or pages (of split blocks) is moved here before it is
+ *   copied: the page at
  *             offset x of the managed area to offset x. Nothing stays here
  *
  * The managed area is without access where nothing is allocated. All areas are hidden from forked
@@ -41,8 +44,8 @@ struct ff__memory {
     uint32_t tier_count;
 };
 
-/* -ENOMEM: addresses. What there is by then is for ff__memory_fini, once the descriptors are closed:
- * unmapping registered memory waits for a reader. */
+/* -ENOMEM: addresses. What there is by then is for ff__memory_fini, once the descriptors are
+ * closed: unmapping registered memory waits for a reader. */
 int ff__memory_init(struct ff__memory *memory, const struct ff_config *config,
                     const struct ff__neighbours *neighbours, const struct ff__uffd *uffd,
                     struct ff_error *error);

@@ -26,8 +26,8 @@ static inline uint32_t ff__soft_chunk(const struct ff__move *move) {
     return ff__move_place(move)->frame / FF_CHUNK_LEAVES;
 }
 
-/* Where the block's pages go when they leave: its own leaves of the chunk; the leaves of a split block lie
- * apart, and go aside. */
+/* Where the block's pages go when they leave: its own leaves of the chunk; the leaves of a split
+ * block lie apart, and go aside. */
 static inline char *ff__soft_staging_at(const struct ff__soft *soft, const struct ff__move *move,
                                         uint32_t page) {
     if (ff__frame_is_split(move->from.frame))
@@ -45,15 +45,17 @@ static inline bool ff__soft_is_ready(struct ff__soft *soft, const struct ff__mov
     return *ff__soft_ready(soft, move) == FF__SOFT_ALL_LEAVES;
 }
 
-/* The pages of a chunk behind the last one of a block that takes all of it, but is shorter. They come and go with the
- * block, and hold nothing: the chunk stays one huge page, and waits for the next block when this one has left. */
+/* The pages of a chunk behind the last one of a block that takes all of it, but is shorter. They
+ * come and go with the block, and hold nothing: the chunk stays one huge page, and waits for the
+ * next block when this one has left. */
 static inline struct ff_mask ff__soft_tail(const struct ff__soft *soft, uint32_t block) {
     return ff_mask_of_run(soft->space->blocks[block].page_count, FF_BLOCK_PAGES);
 }
 
 /* ---- what both ways need: move.c ---- */
 
-/* When a paced link between the places has had the time for these pages since `start_ns`. Takes it from the link. */
+/* When a paced link between the places has had the time for these pages since `start_ns`. Takes it
+ * from the link. */
 uint64_t ff__soft_link_end(struct ff__soft *soft, const struct ff__place *from,
                            const struct ff__place *to, const struct ff_mask *pages,
                            uint64_t start_ns);
@@ -75,8 +77,8 @@ bool ff__soft_is_worth_another(struct ff__soft *soft, int status, uint32_t tries
 /* Gives unused pages back to the kernel, which hardly ever has a reason to refuse. */
 void ff__soft_give_back(struct ff__soft *soft, char *area, size_t size);
 
-/* Whether the error (a negative errno) is that of a call which the program has forbidden (seccomp) since the context was
- * opened, and which will fail for ever. */
+/* Whether the error (a negative errno) is that of a call which the program has forbidden (seccomp)
+ * since the context was opened, and which will fail for ever. */
 static inline bool ff__soft_is_forbidden(int status) {
     return status == -EPERM || status == -EACCES || status == -ENOSYS;
 }

@@ -1,4 +1,5 @@
-/* The way out: moved away from under the program (MOVE), or protected, copied and dropped (COPY). */
+/* The way out: moved away from under the program (MOVE), or protected, copied and dropped (COPY).
+ */
 #include "backend/soft/guests.h"
 
 #include "base/clock.h"
@@ -31,8 +32,8 @@ static struct ff_mask deliver(struct ff__soft *soft, struct ff__move *move,
     return ff__guests_put(soft, move, pages, from, end_ns);
 }
 
-/* Which pages of the run are there. Drops are not told of without MOVE, and a thread that reads what is absent would
- * wait for itself. */
+/* Which pages of the run are there. Drops are not told of without MOVE, and a thread that reads
+ * what is absent would wait for itself. */
 static struct ff_mask present_in(const struct ff__soft *soft, uint32_t block, struct ff_run run) {
     uint64_t entries[FF_BLOCK_PAGES];
     struct ff_mask present = {{0}};
@@ -89,8 +90,9 @@ static void let_go(struct ff__soft *soft, struct ff__move *move) {
     ff_mask_clear(&move->left);
 }
 
-/* A chunk that left as one huge page, and is part of the device's memory, waits for the next block. Anything else is the
- * kernel's again: small pages would stay small, and so would what moves to where they are (soft/page_tables.h). */
+/* A chunk that left as one huge page, and is part of the device's memory, waits for the next block.
+ * Anything else is the kernel's again: small pages would stay small, and so would what moves to
+ * where they are (soft/page_tables.h). */
 static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
                           const struct ff_mask *there) {
     bool is_huge = !ff__frame_is_split(move->from.frame) &&
@@ -109,8 +111,8 @@ static void clear_staging(struct ff__soft *soft, const struct ff__move *move,
                            ff__soft_bytes(first, end));
 }
 
-/* Moves what is left of the block to the staging area, and its tail with it. *all gets the pages that moved; those of
- * the block itself are returned. */
+/* Moves what is left of the block to the staging area, and its tail with it. *all gets the pages
+ * that moved; those of the block itself are returned. */
 static struct ff_mask stage(struct ff__soft *soft, struct ff__move *move, struct ff_mask *all,
                             int *status) {
     bool *has_tail = &soft->memory.has_tail[move->block];
@@ -140,8 +142,8 @@ static int out_moved(struct ff__soft *soft, struct ff__move *move, uint64_t *end
     return status == -EINVAL ? -EBUSY : status; /* not alike: protected by the program */
 }
 
-/* Whether all pages that are there can be read: -EBUSY if the program has protected some, where a thread that tries to
- * would get its signal; or why that cannot be told. */
+/* Whether all pages that are there can be read: -EBUSY if the program has protected some, where a
+ * thread that tries to would get its signal; or why that cannot be told. */
 static int check_readable(const struct ff__soft *soft, uint32_t block,
                           const struct ff_mask *pages) {
     struct iovec from[FF_BLOCK_PAGES], to;

@@ -1,12 +1,13 @@
 /* Frees the page tables of managed blocks that have come page by page.
  *
- * UFFDIO_MOVE moves a huge page as one, in some 2 us, only to where the kernel has no page table. An empty one is enough
- * for it to split the huge page and to move 512 small ones, in some 350 us; and these stay small wherever they are moved
- * from then on. A page table remains when its last page has left, until MADV_DONTNEED of all that it maps (Linux 6.14;
- * before that it remains for good, and what is here gains nothing).
+ * UFFDIO_MOVE moves a huge page as one, in some 2 us, only to where the kernel has no page table.
+ * An empty one is enough for it to split the huge page and to move 512 small ones, in some 350 us;
+ * and these stay small wherever they are moved from then on. A page table remains when its last
+ * page has left, until MADV_DONTNEED of all that it maps (Linux 6.14; before that it remains for
+ * good, and what is here gains nothing).
  *
- * The kernel tells of MADV_DONTNEED in the managed area as of the program's own, and waits until a thread has read of it. So
- * a thread of its own calls it, while the one that asks for it reads. */
+ * The kernel tells of MADV_DONTNEED in the managed area as of the program's own, and waits until a
+ * thread has read of it. So a thread of its own calls it, while the one that asks for it reads. */
 #ifndef FF_SOFT_PAGE_TABLES_H
 #define FF_SOFT_PAGE_TABLES_H
 
@@ -44,8 +45,8 @@ static inline bool ff__page_tables_has(const struct ff__page_tables *tables, uin
     return tables->has_table[block];
 }
 
-/* Nothing of the block is there, and nothing comes meanwhile. Faults that are read meanwhile are kept for the next
- * read. */
+/* Nothing of the block is there, and nothing comes meanwhile. Faults that are read meanwhile are
+ * kept for the next read. */
 void ff__page_tables_free(struct ff__page_tables *tables, uint32_t block);
 
 #endif

@@ -62,7 +62,8 @@ struct met {
     bool write;
 };
 
-/* The processor's error code of the page fault, whose second bit says so; false where it is not known. */
+/* The processor's error code of the page fault, whose second bit says so; false where it is not
+ * known. */
 static bool was_write(const void *ucontext) {
 #ifdef __x86_64__
     return ((const ucontext_t *)ucontext)->uc_mcontext.gregs[REG_ERR] & 2;

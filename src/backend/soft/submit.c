@@ -1,5 +1,6 @@
-/* Submissions. The calling thread does the work: waking another one costs more than copying a few pages. What goes
- * on without it is a paced link's transfer to the host, at the same time as transfers from there. */
+/* Submissions. The calling thread does the work: waking another one costs more than copying a few
+ * pages. What goes on without it is a paced link's transfer to the host, at the same time as
+ * transfers from there. */
 #include "backend/soft/guests.h"
 
 #include <errno.h>

@@ -199,9 +199,8 @@ int ff__uffd_copy(const struct ff__uffd *uffd, void *to, const void *from, size_
         *copied += copy.copy > 0 ? (size_t)copy.copy : 0;
         if (copy.copy > 0) {
             tries = 0;
-        } else if (
-            status ==
-            -EEXIST) { /* it is there already: wake the waiting threads, and go on behind it */
+        } else if (status == -EEXIST) { /* it is there already: wake the waiting threads, and go on
+                                           behind it */
             ff__uffd_wake(uffd, (char *)to + *copied, FF_PAGE_SIZE);
             *copied += FF_PAGE_SIZE;
         } else if (status && !is_again(status, &tries)) {

@@ -9,8 +9,8 @@
 
 #include "engine/backend.h"
 
-/* Two descriptors, so that the memory that moves into the managed area and out of it raises no events:
- * dropping registered memory waits until a thread has read of it. */
+/* Two descriptors, so that the memory that moves into the managed area and out of it raises no
+ * events: dropping registered memory waits until a thread has read of it. */
 struct ff__uffd {
     int fd;         /* of the managed area */
     int staging_fd; /* of the areas that pages are moved out to; -1 without MOVE */
@@ -39,21 +39,22 @@ struct ff__uffd_message {
 int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, bool move, struct ff_error *error);
 void ff__uffd_close(struct ff__uffd *uffd);
 
-/* From now on absent and write-protected pages of the area fault to us; or, in a staging area, raise
- * SIGBUS: no thread meets one there. */
+/* From now on absent and write-protected pages of the area fault to us; or, in a staging area,
+ * raise SIGBUS: no thread meets one there. */
 int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size);
 int ff__uffd_register_staging(const struct ff__uffd *uffd, void *area, size_t size);
 int ff__uffd_unregister(const struct ff__uffd *uffd, void *area, size_t size);
 
-/* Moves whole pages to a place where there are none; each page atomically against threads that use it,
- * and threads that wait for the destination go on. *moved: so many bytes, from the first on, even if it
- * fails. -EBUSY: the next page is pinned. -ENOENT: there is none. -EINVAL: the areas are not alike,
- * because the program has locked or protected one. */
+/* Moves whole pages to a place where there are none; each page atomically against threads that use
+ * it, and threads that wait for the destination go on. *moved: so many bytes, from the first on,
+ * even if it fails. -EBUSY: the next page is pinned. -ENOENT: there is none. -EINVAL: the areas are
+ * not alike, because the program has locked or protected one. */
 int ff__uffd_move_in(const struct ff__uffd *uffd, void *to, void *from, size_t size, size_t *moved);
 int ff__uffd_move_out(const struct ff__uffd *uffd, void *to, void *from, size_t size,
                       size_t *moved);
 
-/* Fills absent pages with a copy of `from`; pages that are there are left alone. *copied as *moved. */
+/* Fills absent pages with a copy of `from`; pages that are there are left alone. *copied as *moved.
+ */
 int ff__uffd_copy(const struct ff__uffd *uffd, void *to, const void *from, size_t size,
                   size_t *copied);
 

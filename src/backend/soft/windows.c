@@ -11,7 +11,8 @@
 
 #define MAPPINGS_USUAL 65530u /* the kernel's default */
 
-/* Ours: half of what a process may have, as two borders make a mapping, and so does what lies between. */
+/* Ours: half of what a process may have, as two borders make a mapping, and so does what lies
+ * between. */
 static uint32_t most_borders(void) {
     unsigned most = MAPPINGS_USUAL;
     FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
@@ -65,7 +66,8 @@ static void set_state(struct ff__windows *windows, uint32_t first, uint32_t end,
     windows->borders = windows->borders - before + borders_of(windows, first, end);
 }
 
-/* How far the run of shut windows reaches down from `window`, or up: to the nearest that is open. */
+/* How far the run of shut windows reaches down from `window`, or up: to the nearest that is open.
+ */
 static uint32_t low_end(const struct ff__windows *windows, uint32_t window) {
     while (window > 0 && !is_open(windows, window - 1))
         window--;

@@ -10,9 +10,9 @@
     65536u                     /* the latest ones, from which a step learns; ours, as in tuner.h */
 #define FF__FINETUNE_STEPS 25u /* batches of a step; ours, as the policy's default */
 
-/* Walks through the corpus in the order of the program. The samples for testing of each period are predicted, at most
- * `limit` in all and the same as without fine-tuning; then the model is fine-tuned (ff__finetune()) as while a
- * program runs (tuner.h). 0 or -ENOMEM. */
+/* Walks through the corpus in the order of the program. The samples for testing of each period are
+ * predicted, at most `limit` in all and the same as without fine-tuning; then the model is
+ * fine-tuned (ff__finetune()) as while a program runs (tuner.h). 0 or -ENOMEM. */
 int ff__finetune_score(struct ff__model *model, const struct ff__corpus *corpus, uint32_t limit,
                        struct ff__score *score);
 

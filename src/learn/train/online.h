@@ -1,7 +1,7 @@
 /* Predictors that learn one access at a time, compared with the networks on the same samples.
  *
- * They are asked what a network is asked: the class of the access `distance` accesses later in the same stream. They take the
- * accesses in the order of the program, all streams as they come. */
+ * They are asked what a network is asked: the class of the access `distance` accesses later in the
+ * same stream. They take the accesses in the order of the program, all streams as they come. */
 #ifndef FF_LEARN_TRAIN_ONLINE_H
 #define FF_LEARN_TRAIN_ONLINE_H
 
@@ -40,9 +40,10 @@ extern const struct ff__online_type ff__online_context, ff__online_last, ff__onl
 const struct ff__online_type *ff__online_type_at(unsigned index);
 const struct ff__online_type *ff__online_type_find(const char *name);
 
-/* Learns from the samples for training, then is scored on at most `limit` of those for testing, the same as a network's.
- * `goes_on`: it learns from these, too, each when its access has come, as a network that is fine-tuned. The
- * corpus is the one that the data set was built from. score->top10 is NAN. 0 or -ENOMEM. */
+/* Learns from the samples for training, then is scored on at most `limit` of those for testing, the
+ * same as a network's. `goes_on`: it learns from these, too, each when its access has come, as a
+ * network that is fine-tuned. The corpus is the one that the data set was built from. score->top10
+ * is NAN. 0 or -ENOMEM. */
 int ff__online_score(const struct ff__online_type *type, const struct ff__corpus *corpus,
                      const struct ff__dataset *dataset, bool goes_on, uint32_t limit,
                      struct ff__score *score);

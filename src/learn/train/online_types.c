@@ -1,6 +1,6 @@
-/* What learns online: tables of contexts of several lengths (context.h), and what it is compared with: the last value
- * after the same code and array; contexts of fixed lengths, remembered exactly and without bound, the longest known one
- * being believed. */
+/* What learns online: tables of contexts of several lengths (context.h), and what it is compared
+ * with: the last value after the same code and array; contexts of fixed lengths, remembered exactly
+ * and without bound, the longest known one being believed. */
 #include "learn/train/online.h"
 
 #include "base/grow.h"

@@ -1,10 +1,12 @@
 /* Predicts the pages of a stream of accesses (corpus.h) from tables of contexts (context.h): ours.
  *
- * What is predicted is what the networks predict: the array and the page's distance from where the stream was in it, as one
- * value (ff__trail_delta()). The contexts are of the code that runs with
+ * What is predicted is what the networks predict: the array and the page's distance from where the
+ * stream was in it, as one value (ff__trail_delta()). The contexts are of the code that runs with
  *   - the last 2, 8, 16 and 30 tokens, each a value and a PC;
- *   - the PCs of the last 16, or 30, and the last 8, or 16, distances in the array that will be accessed: other arrays that a
- *     program walks over at another speed do not disturb these. Which array that will be is itself predicted, from the PCs;
+ *   - the PCs of the last 16, or 30, and the last 8, or 16, distances in the array that will be
+ *     accessed: other arrays that a
+ *     program walks over at another speed do not disturb these. Which array that will be is itself
+ *     predicted, from the PCs;
  *   - the last 2, or 8, tokens and the page.
  * Measured on streams of the paper's programs: docs/results/context.md. */
 #ifndef FF_LEARN_TRAIN_PAGE_CONTEXT_H
@@ -56,7 +58,8 @@ struct ff__page_keys ff__page_context_keys(const struct ff__page_context *contex
 bool ff__page_context_look(const struct ff__page_context *context, const struct ff__page_keys *keys,
                            struct ff__context_guess *guess);
 
-/* The value that has come. One that does not fit in 32 bits, a distance of 2^25 pages and more, is not learned. */
+/* The value that has come. One that does not fit in 32 bits, a distance of 2^25 pages and more, is
+ * not learned. */
 void ff__page_context_teach(struct ff__page_context *context, const struct ff__page_keys *keys,
                             int64_t value);
 

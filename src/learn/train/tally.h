@@ -27,8 +27,8 @@ struct ff__tally {
 int ff__tally_init(struct ff__tally *tally, uint32_t classes);
 void ff__tally_fini(struct ff__tally *tally);
 
-/* A class for a value, where there is no vocabulary: one that is new gets the next number after the escape's. The escape's: there
- * are no more classes, or no memory. */
+/* A class for a value, where there is no vocabulary: one that is new gets the next number after the
+ * escape's. The escape's: there are no more classes, or no memory. */
 uint32_t ff__tally_number(struct ff__tally *tally, int64_t value);
 
 /* `names_page`: whether the actual class does, because its stream has accessed its array before. */

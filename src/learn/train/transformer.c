@@ -1,9 +1,9 @@
 /* The unconstrained predictor (section 4 of the paper): an encoder-only Transformer over all 13
  * features, 200 wide, two layers, sinusoidal positions.
  *
- * Ours, where the paper says nothing: 8 heads, a feed-forward layer of twice the width, normalization
- * before each part and at the end (it trains without care), and classes from the newest token's
- * encoding. */
+ * Ours, where the paper says nothing: 8 heads, a feed-forward layer of twice the width,
+ * normalization before each part and at the end (it trains without care), and classes from the
+ * newest token's encoding. */
 #include "learn/train/layers.h"
 #include "learn/train/nets.h"
 
@@ -79,8 +79,8 @@ static size_t map_weights(struct transformer_weights *w, const struct ff__shape 
 
 /* ---- work space ---- */
 
-/* What a layer's backward needs; all [rows][..], from `attended` on only those of tokens that ask: in
- * the last layer the newest, because nothing looks at what becomes of the others. */
+/* What a layer's backward needs; all [rows][..], from `attended` on only those of tokens that ask:
+ * in the last layer the newest, because nothing looks at what becomes of the others. */
 struct kept {
     float *in, *unit, *stats; /* before attention */
     float *qkv, *weights, *attended;

@@ -1,10 +1,11 @@
-/* Evicts by predicted next uses where there are any; else what is dead as a whole, while that costs less; else by keep or
- * forest-plus, whose shares follow regret. Ours.
+/* Evicts by predicted next uses where there are any; else what is dead as a whole, while that costs
+ * less; else by keep or forest-plus, whose shares follow regret. Ours.
  *
- * All three are told of everything. While blocks are prefetched ahead, all leave by the forecast: a victim that is needed
- * before what was brought would undo the prefetch. Otherwise keep and forest-plus each choose a share of the victims
- * (common/regret.h): whichever suits the running work evicts most, and the other one is asked just often enough to find out
- * that the work has changed. Blocks that are dead as a whole leave before all of these, if that pays (dead.h). */
+ * All three are told of everything. While blocks are prefetched ahead, all leave by the forecast: a
+ * victim that is needed before what was brought would undo the prefetch. Otherwise keep and
+ * forest-plus each choose a share of the victims (common/regret.h): whichever suits the running
+ * work evicts most, and the other one is asked just often enough to find out that the work has
+ * changed. Blocks that are dead as a whole leave before all of these, if that pays (dead.h). */
 #include "policy/adaptive/dead.h"
 #include "policy/adaptive/regret.h"
 #include "policy/common/inner.h"
@@ -13,8 +14,8 @@
 
 #include <stdio.h>
 
-/* Where the kernels' processors copy: the step of regret, and what zeroing a dead block costs as a part
- * of copying a living one. */
+/* Where the kernels' processors copy: the step of regret, and what zeroing a dead block costs as a
+ * part of copying a living one. */
 #define STEP_OF_COPIES 0.10
 #define DEAD_COST      0.5
 
@@ -140,7 +141,8 @@ static double dead_cost(const struct ff_view *view, uint32_t tier) {
            (double)ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES);
 }
 
-/* Room for a block that comes as one of a pair is forest-plus's to make: it spares what is in use. */
+/* Room for a block that comes as one of a pair is forest-plus's to make: it spares what is in use.
+ */
 static enum evictor choose(const struct auto_evict *self, const struct ff_view *view,
                            const struct ff_evict_request *request) {
     if (ff_view_current_use(view, request->tier) > 0)
@@ -167,7 +169,8 @@ static bool is_dead(const struct ff_view *view, uint32_t tier, uint32_t block) {
                           &ff_view_facts(view, block)->inactive);
 }
 
-/* Names blocks that are dead as a whole, which farthest names before all others. False: there are none. */
+/* Names blocks that are dead as a whole, which farthest names before all others. False: there are
+ * none. */
 static bool ask_for_dead(struct auto_evict *self, const struct ff_view *view,
                          const struct ff_evict_request *request, struct ff_victim_list *victims) {
     uint32_t dead = 0;

@@ -1,9 +1,10 @@
 /* Reacts to faults, or prefetches ahead as well: whichever had the shorter launches. Ours.
  *
- * What a fault brings is decided by forest with whole blocks: pairs of blocks where a range is linear; and by common/sparse.h
- * where little of a range is used. Meanwhile correlation-plus learns which blocks kernels use, and predicts their uses.
- * Whether to follow it and bring blocks ahead of faults, too, depends on the machine: where the host's processors compute,
- * prefetching takes them from that. So both ways are tried in turns on launches that recur, and compared by the time that
+ * What a fault brings is decided by forest with whole blocks: pairs of blocks where a range is
+ * linear; and by common/sparse.h where little of a range is used. Meanwhile correlation-plus learns
+ * which blocks kernels use, and predicts their uses. Whether to follow it and bring blocks ahead of
+ * faults, too, depends on the machine: where the host's processors compute, prefetching takes them
+ * from that. So both ways are tried in turns on launches that recur, and compared by the time that
  * launches with the same execution IDs took. */
 #include "policy/adaptive/sparse.h"
 #include "policy/common/inner.h"
@@ -11,16 +12,17 @@
 
 #include <stdio.h>
 
-/* Launches that recur until it is decided anew: as many as there are execution IDs, an iteration of a program that iterates,
- * within these bounds */
-#define TURN_MIN     8u
-#define TURN_MAX     16384u
-#define HOPELESS     1.5 /* times the time of the other way: ends a trial at once */
-#define SETTLING     2u  /* launches after a change that are not counted */
-#define PATIENCE     4u /* turns until the other way is tried again; doubled each time that it lost */
+/* Launches that recur until it is decided anew: as many as there are execution IDs, an iteration of
+ * a program that iterates, within these bounds */
+#define TURN_MIN 8u
+#define TURN_MAX 16384u
+#define HOPELESS 1.5 /* times the time of the other way: ends a trial at once */
+#define SETTLING 2u  /* launches after a change that are not counted */
+/* turns until the other way is tried again; doubled each time that it lost */
+#define PATIENCE     4u
 #define PATIENCE_MAX 64u
-#define LATE                                                                                       \
-    16u /* turns until the first trial where transfers are the work of the processors that compute */
+/* turns until the first trial where transfers are the work of the processors that compute */
+#define LATE   16u
 #define BETTER 0.98 /* of the time of the other way, to be called better */
 #define WEIGHT 0.5  /* of the latest launch in a mean */
 
@@ -112,7 +114,8 @@ static uint32_t first_wait(const struct ff_view *view) {
     return view->copies_on_processors ? LATE : 1;
 }
 
-/* Follows the better way. Where that is the one that was followed before the trial, the next trial is later. */
+/* Follows the better way. Where that is the one that was followed before the trial, the next trial
+ * is later. */
 static void decide(struct device_turns *device) {
     enum way other = device->way == REACT ? AHEAD : REACT;
     bool worse = device->total_ns[other] < BETTER * device->total_ns[device->way];
@@ -140,8 +143,8 @@ static struct launch_timing *timing_of(const struct auto_prefetch *self,
     return &self->timings[number * FF_LAUNCH_SLOTS + ff_launch_slot(id)];
 }
 
-/* The first launch of an ID is not counted: much of what it uses comes for the first time. An ID that takes another's slot takes
- * it out of the totals. */
+/* The first launch of an ID is not counted: much of what it uses comes for the first time. An ID
+ * that takes another's slot takes it out of the totals. */
 static void note_time(struct device_turns *device, struct launch_timing *timing, uint32_t id,
                       double ns) {
     const struct launch_timing before = *timing;
@@ -197,7 +200,8 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 
 /* ---- what comes ---- */
 
-/* Forest advises on the other blocks of its trees; not of ranges that are used sparsely, or may be. */
+/* Forest advises on the other blocks of its trees; not of ranges that are used sparsely, or may be.
+ */
 static bool may_bring(const struct auto_prefetch *self, const struct ff_view *view,
                       const struct ff_advice *advice) {
     return !ff__sparse_is(&self->sparse, view, advice->block) &&
@@ -243,7 +247,8 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
     advice->count = kept;
 }
 
-/* ---- the forecast: there is one only while it is followed, and not of a launch that nothing has been learned of ---- */
+/* ---- the forecast: there is one only while it is followed, and not of a launch that nothing has
+ * been learned of ---- */
 
 static bool has_forecast(const struct device_turns *device) {
     return device->way == AHEAD && device->recurs;

@@ -1,8 +1,9 @@
 /* Whether blocks whose content is dead as a whole are to leave before others. Ours.
  *
- * Such a block needs no copy, neither now nor when its allocator gives it out again; but that may be soon, so that it leaves no
- * room to others and faults again, while an old block may never be needed. So dead blocks leave first as long as their coming
- * back costs less than that of others, each for the room that it left until then. */
+ * Such a block needs no copy, neither now nor when its allocator gives it out again; but that may
+ * be soon, so that it leaves no room to others and faults again, while an old block may never be
+ * needed. So dead blocks leave first as long as their coming back costs less than that of others,
+ * each for the room that it left until then. */
 #ifndef FF_POLICY_ADAPTIVE_DEAD_H
 #define FF_POLICY_ADAPTIVE_DEAD_H
 
@@ -27,7 +28,8 @@ struct ff__dead {
     uint32_t left, back; /* dead blocks that left first, and came back */
 };
 
-/* What happens: a victim has left, after so many evictions before it; it has come back; it was freed while it was away. */
+/* What happens: a victim has left, after so many evictions before it; it has come back; it was
+ * freed while it was away. */
 void ff__dead_left(struct ff__dead *dead, enum ff__life life, uint32_t evictions);
 void ff__dead_came_back(struct ff__dead *dead, enum ff__life life);
 static inline void ff__dead_freed(struct ff__dead *dead, enum ff__life life) {

@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Ours, all of them. */
-#define OFTEN        4u /* times that a block comes back during a launch before it can be a witness */
+/* times that a block comes back during a launch before it can be a witness */
+#define OFTEN        4u
 #define WITNESS_PART 4u  /* of what its block has cost as a whole one that a witness may cost */
 #define PART         4u  /* of its memory that is taken into account, for the reason below */
 #define LATEST_LEAST 2u  /* blocks of that part: one, and the one before it */
@@ -65,8 +66,8 @@ static uint32_t full_leaves(const struct ff__density_block *block,
     return leaves;
 }
 
-/* What a witness may cost until it comes whole, in pages: a quarter of what it has cost as a whole block before, and at least as
- * much as one. */
+/* What a witness may cost until it comes whole, in pages: a quarter of what it has cost as a whole
+ * block before, and at least as much as one. */
 static uint32_t witness_limit(const struct ff__density_range *range,
                               const struct ff__density_block *block,
                               const struct ff__density_worth *worth) {
@@ -76,8 +77,9 @@ static uint32_t witness_limit(const struct ff__density_range *range,
 
 /* ---- faults ---- */
 
-/* The latest blocks that would be there if all came whole. Uses of what is there are not seen, so that the clock is slow:
- * for a part of the device's memory it is right. Whoever goes through blocks needs few at a time. */
+/* The latest blocks that would be there if all came whole. Uses of what is there are not seen, so
+ * that the clock is slow: for a part of the device's memory it is right. Whoever goes through
+ * blocks needs few at a time. */
 static uint32_t latest_there(const struct ff_view *view, uint32_t tier) {
     uint32_t part = (uint32_t)(view->capacity[tier] / FF_BLOCK_PAGES / PART);
     return part > LATEST_LEAST ? part : LATEST_LEAST;
@@ -88,14 +90,14 @@ static bool would_be_there(const struct ff__density *density, const struct ff_vi
     return block->stamp > 0 && density->clock[tier] + 1 - block->stamp < latest_there(view, tier);
 }
 
-/* On a small device each block that is used may take another's memory at once, so that what is used of it until it leaves says
- * little. */
+/* On a small device each block that is used may take another's memory at once, so that what is used
+ * of it until it leaves says little. */
 static bool is_small(const struct ff_view *view, uint32_t tier) {
     return view->capacity[tier] / FF_BLOCK_PAGES < PART * LATEST_LEAST;
 }
 
-/* A block comes back; whether it has so often that it can be a witness: on a small device, that all of its pages would have
- * cost less. */
+/* A block comes back; whether it has so often that it can be a witness: on a small device, that all
+ * of its pages would have cost less. */
 static bool comes_often(struct ff__density *density, const struct ff_view *view, uint32_t tier,
                         struct ff__density_block *block) {
     block->times = block->launch == density->launches ? block->times : 0;
@@ -170,8 +172,9 @@ static void fault_on_leaves(struct ff__density *density, const struct ff_view *v
     bring(view, group, all ? UINT32_MAX : leaves, FF_LEAF_PAGES, advice);
 }
 
-/* Pages of a block in pages are faulted on, and others are about to be used. The leaves that come as wholes: those of which
- * much is used, and of a witness of which much is used each. If they are many, the block is full. */
+/* Pages of a block in pages are faulted on, and others are about to be used. The leaves that come
+ * as wholes: those of which much is used, and of a witness of which much is used each. If they are
+ * many, the block is full. */
 static uint32_t use_pages(const struct ff__density_range *range, struct ff__density_block *block,
                           const struct ff__density_worth *worth, const struct ff_mask *faulted,
                           const struct ff_mask *ahead) {

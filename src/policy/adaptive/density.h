@@ -1,28 +1,40 @@
-/* Whether the blocks of a range are used densely enough to migrate whole, or only in leaves of 64 KiB, or in single pages. Ours.
+/* Whether the blocks of a range are used densely enough to migrate whole, or only in leaves of 64
+ * KiB, or in single pages. Ours.
  *
- * A whole block costs one fault and one transfer of 2 MiB; in leaves it costs a fault for each leaf that is used before the
- * block leaves again, and in pages one for each page. So it is decided by how many these are: by what they cost for each
- * visit, that is for each time that a whole block would have had to come.
+ * A whole block costs one fault and one transfer of 2 MiB; in leaves it costs a fault for each leaf
+ * that is used before the block leaves again, and in pages one for each page. So it is decided by
+ * how many these are: by what they cost for each visit, that is for each time that a whole block
+ * would have had to come.
  *
- *   whole     Of the blocks that come back again and again during one launch, every so often one is a witness: it comes in
- *             pages, and shows how many of them, and of how many leaves, are used until it leaves. A program that goes through
- *             its data once a launch has none: a block in pieces costs its device the huge page. So it is in leaves, too, to
+ *   whole Of the blocks that come back again and again during one launch, every so often one is a
+ *   witness: it comes in
+ *             pages, and shows how many of them, and of how many leaves, are used until it leaves.
+ *             A program that goes through
+ *             its data once a launch has none: a block in pieces costs its device the huge page. So
+ *             it is in leaves, too, to
  *             tell whether pages would do.
- *   leaves,   All blocks come so. They stay for longer than whole blocks would, because fewer bytes come; so how much is used
- *   pages     until they leave says nothing. Whole blocks would leave in about the order in which they came: each stays until
- *             a number of others have come, which a stamp a block tells. In leaves a block has also left if one of its leaves
+ *   leaves, All blocks come so. They stay for longer than whole blocks would, because fewer bytes
+ *   come; so how much is used
+ *   pages until they leave says nothing. Whole blocks would leave in about the order in which they
+ *   came: each stays until
+ *             a number of others have come, which a stamp a block tells. In leaves a block has also
+ *             left if one of its leaves
  *             has to come again.
  *
- * Where pages come, those that the thread uses next come along, as far as its stride shows them (sweep.h). They cost little.
+ * Where pages come, those that the thread uses next come along, as far as its stride shows them
+ * (sweep.h). They cost little.
  *
- * Pages also win where they cost more by the visit: a sweep down the columns of a matrix uses a page of each row, again and
- * again; whole rows are too many for the device, these pages are not. So pages come, too, if as much of all ranges as the
- * witnesses have used would find room, and the blocks have come back so often that these pages have cost less. What that wins
- * is not seen, as what is there is used without a fault; so it ends once all pages have come a few times over during a launch,
- * if by then they cost more by the visit, and the next time in this launch it takes twice as many visits.
+ * Pages also win where they cost more by the visit: a sweep down the columns of a matrix uses a
+ * page of each row, again and again; whole rows are too many for the device, these pages are not.
+ * So pages come, too, if as much of all ranges as the witnesses have used would find room, and the
+ * blocks have come back so often that these pages have cost less. What that wins is not seen, as
+ * what is there is used without a fault; so it ends once all pages have come a few times over
+ * during a launch, if by then they cost more by the visit, and the next time in this launch it
+ * takes twice as many visits.
  *
- * A block of which more leaves are used than a whole one is worth comes whole after all, and so does a leaf in pages. Outside
- * of launches the program itself uses its data, from end to end: then nothing comes in pages. */
+ * A block of which more leaves are used than a whole one is worth comes whole after all, and so
+ * does a leaf in pages. Outside of launches the program itself uses its data, from end to end: then
+ * nothing comes in pages. */
 #ifndef FF_POLICY_ADAPTIVE_DENSITY_H
 #define FF_POLICY_ADAPTIVE_DENSITY_H
 
@@ -35,8 +47,8 @@ enum ff__grain { FF__GRAIN_BLOCK, FF__GRAIN_LEAF, FF__GRAIN_PAGE };
 
 /* By block, zero at first. */
 struct ff__density_block {
-    uint32_t
-        stamp; /* 1 + how many whole blocks would have come when it would have come last; 0: never */
+    /* 1 + how many whole blocks would have come when it would have come last; 0: never */
+    uint32_t stamp;
     uint32_t leaves;     /* bit i: leaf i has been faulted on since then; in pages, */
     uint8_t touched[16]; /* of how many pages of leaf i: 4 bits each, up to 15 */
     uint32_t launch;     /* number of the launch during which it came back last, */
@@ -50,7 +62,9 @@ struct ff__density_block {
 /* By range, zero at first. */
 struct ff__density_range {
     uint32_t faults,
-        visits; /* the evidence of blocks in pieces: of leaves, or what they cost in pages; halved now and then */
+        /* the evidence of blocks in pieces: of leaves, or what they cost in pages; halved now and
+         * then */
+        visits;
     uint32_t witnesses, by_leaf, by_page,
         used; /* of witnesses: what their leaves and pages cost, in pages; pages used */
     uint32_t countdown, interval; /* blocks that come back until the next witness */
@@ -93,7 +107,8 @@ static inline void ff__density_launch(struct ff__density *density,
         density->running--;
 }
 
-/* Before the faults of a group are served. True: the block comes in pieces, as `advice` now says; false: whole. */
+/* Before the faults of a group are served. True: the block comes in pieces, as `advice` now says;
+ * false: whole. */
 bool ff__density_fault(struct ff__density *density, const struct ff_view *view,
                        const struct ff_fault_group *group, struct ff_fault_advice *advice);
 

@@ -41,15 +41,16 @@ static void start_over(struct ff__density *density, struct ff__density_range *ra
     range->stays = false;
 }
 
-/* Whether as much of all ranges as the witnesses have used, in pages, would find room in three quarters of the memory. */
+/* Whether as much of all ranges as the witnesses have used, in pages, would find room in three
+ * quarters of the memory. */
 static bool pages_fit(const struct ff__density *density, const struct ff_view *view, uint32_t tier,
                       const struct ff__density_range *range) {
     uint64_t all = (uint64_t)range->witnesses * FF_BLOCK_PAGES;
     return 4 * range->used * density->pages <= 3 * view->capacity[tier] * all;
 }
 
-/* Blocks come in pieces only if that saves a third: these are smaller pages for the device, too. Pages leave more room than leaves,
- * so that they need not save anything else. */
+/* Blocks come in pieces only if that saves a third: these are smaller pages for the device, too.
+ * Pages leave more room than leaves, so that they need not save anything else. */
 static void decide(struct ff__density *density, const struct ff_view *view, uint32_t tier,
                    struct ff__density_range *range) {
     uint32_t whole = range->witnesses * ff__density_worth_of(density, view, tier)->pages;

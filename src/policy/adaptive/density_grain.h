@@ -1,4 +1,5 @@
-/* The decision of density.h: in what the blocks of a range come, by the evidence that density.c collects of their use. */
+/* The decision of density.h: in what the blocks of a range come, by the evidence that density.c
+ * collects of their use. */
 #ifndef FF_POLICY_ADAPTIVE_DENSITY_GRAIN_H
 #define FF_POLICY_ADAPTIVE_DENSITY_GRAIN_H
 
@@ -16,7 +17,8 @@ static inline uint32_t ff__density_leaf_cost(const struct ff__density_worth *wor
 /* Pages are good for a launch: the next one may use its data from end to end. */
 void ff__density_renew(const struct ff__density *density, struct ff__density_range *range);
 
-/* Of a range that does not come in pages, a block comes back, often if it would come whole: whether it is a witness. */
+/* Of a range that does not come in pages, a block comes back, often if it would come whole: whether
+ * it is a witness. */
 bool ff__density_next_witness(struct ff__density_range *range);
 
 /* The block was a witness, and leaves. */

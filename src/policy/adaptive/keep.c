@@ -1,9 +1,10 @@
 /* Evicts the oldest block or one of the newest, by what came of doing so before. Ours.
  *
- * Faults alone do not tell whether a resident block is used. If a program iterates over more data than fits, the oldest
- * block is the next one to be used, and evicting the newest keeps a part of the data; once the program works on other
- * data, what was kept is dead, and the oldest must go. So blocks are evicted from both ends of the order, at shares that
- * follow regret (common/regret.h). */
+ * Faults alone do not tell whether a resident block is used. If a program iterates over more data
+ * than fits, the oldest block is the next one to be used, and evicting the newest keeps a part of
+ * the data; once the program works on other data, what was kept is dead, and the oldest must go. So
+ * blocks are evicted from both ends of the order, at shares that follow regret (common/regret.h).
+ */
 #include "policy/adaptive/regret.h"
 #include "policy/common/migration_order.h"
 #include "policy/common/reserve.h"
@@ -11,7 +12,8 @@
 
 #include <stdio.h>
 
-/* Evictions of the newest after which one block fewer is spared, as a share of the device's blocks */
+/* Evictions of the newest after which one block fewer is spared, as a share of the device's blocks
+ */
 #define EASE 0.25
 
 enum { PARAM_SPARE = FF__RESERVE_PARAMS, PARAM_PROBE, PARAMS };

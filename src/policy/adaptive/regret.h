@@ -1,8 +1,9 @@
 /* Two ways to choose victims share the evictions of a device by regret. Ours.
  *
- * As in LeCaR (Vietri et al., HotStorage 2018), a way gets a smaller share when a block that it chose comes back, the more so
- * the sooner the block comes back. As in EXP3 (Auer et al., 2002), regret counts by how rarely its way is chosen; in
- * LeCaR it does not, and the shares stay near a half. */
+ * As in LeCaR (Vietri et al., HotStorage 2018), a way gets a smaller share when a block that it
+ * chose comes back, the more so the sooner the block comes back. As in EXP3 (Auer et al., 2002),
+ * regret counts by how rarely its way is chosen; in LeCaR it does not, and the shares stay near a
+ * half. */
 #ifndef FF_POLICY_ADAPTIVE_REGRET_H
 #define FF_POLICY_ADAPTIVE_REGRET_H
 
@@ -18,7 +19,8 @@ struct ff__regret {
     double step;   /* change of a weight by a regret of 1, at even shares; as a logarithm. Not 0 */
 };
 
-/* `percent`: of evictions that each way gets at least. `second`: the second way's share at first. `step`: as in the struct. */
+/* `percent`: of evictions that each way gets at least. `second`: the second way's share at first.
+ * `step`: as in the struct. */
 void ff__regret_start(struct ff__regret *regret, int64_t percent, double second, double step);
 
 /* Whether the second way is to choose the next victim. */

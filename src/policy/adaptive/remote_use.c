@@ -8,15 +8,16 @@
 #define INTERVAL_MAX   64u /* doubled by each one that is worth its migration */
 #define CAME           32u /* blocks of a remote range that decide */
 
-/* Blocks that come until one would have left: a part of memory, because whoever passes over blocks needs few at a time, and on a
- * large device no more than its processors work on at a time. */
+/* Blocks that come until one would have left: a part of memory, because whoever passes over blocks
+ * needs few at a time, and on a large device no more than its processors work on at a time. */
 #define PART  8u
 #define LIMIT 256u
 
 /* This part of a witness's leaves, once used, tells how the others will be. */
 #define TELLING 16u
 
-/* Migrations that remote accesses of a block may cost until it comes: its own, and that of what leaves for it */
+/* Migrations that remote accesses of a block may cost until it comes: its own, and that of what
+ * leaves for it */
 #define RENT        2u
 #define BROUGHT_MAX 16u
 
@@ -135,7 +136,8 @@ static void end_witnesses(struct ff__remote_use *use, const struct ff_view *view
     }
 }
 
-/* Whether blocks have to leave for others: some have come back, or the devices together have no room for all. */
+/* Whether blocks have to leave for others: some have come back, or the devices together have no
+ * room for all. */
 static bool will_be_full(const struct ff__remote_use *use, const struct ff_view *view,
                          uint32_t tier) {
     uint64_t room = 0;
@@ -195,7 +197,8 @@ static bool bring(const struct ff_view *view, const struct ff_access *access,
     return ff_advice_add(list, &advice);
 }
 
-/* The block is in use as long as it is used again within the time in which so many blocks can come that it would have left. */
+/* The block is in use as long as it is used again within the time in which so many blocks can come
+ * that it would have left. */
 static void pay(const struct ff_view *view, const struct ff_access *access,
                 struct ff__remote_block *block) {
     uint64_t pause_ns =
@@ -208,8 +211,9 @@ static void pay(const struct ff_view *view, const struct ff_access *access,
     block->rent += 1 + access->more;
 }
 
-/* Whether a witness will have been used so often once all of its leaves have been used as those that were. A few are enough, so
- * that a range of a few blocks does not spend its trial on the link. */
+/* Whether a witness will have been used so often once all of its leaves have been used as those
+ * that were. A few are enough, so that a range of a few blocks does not spend its trial on the
+ * link. */
 static bool will_have_paid(const struct ff_view *view, uint32_t number,
                            const struct ff__remote_block *block, uint64_t worth) {
     uint32_t used = (uint32_t)__builtin_popcount(block->leaves);
@@ -217,8 +221,8 @@ static bool will_have_paid(const struct ff_view *view, uint32_t number,
     return used * TELLING >= all && (uint64_t)block->count * all >= worth * used;
 }
 
-/* Where memory is full, what a block was used before it would have left is forgotten. Where it is not, the block would not
- * have left. */
+/* Where memory is full, what a block was used before it would have left is forgotten. Where it is
+ * not, the block would not have left. */
 static void count(struct ff__remote_use *use, const struct ff_view *view,
                   const struct ff_access *access, struct ff_advice_list *list) {
     struct ff__remote_range *range = range_of(use, view->blocks[access->block].range);

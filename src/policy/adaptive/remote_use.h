@@ -1,23 +1,31 @@
 /* Whether the blocks of a range migrate, or are used from the host. Ours.
  *
- * A block that migrates costs a fault and a transfer; one that is used remotely occupies the link for each access. So it is
- * decided by how many accesses a block gets before it would leave again, against how many cost as much as its migration
- * (its worth).
+ * A block that migrates costs a fault and a transfer; one that is used remotely occupies the link
+ * for each access. So it is decided by how many accesses a block gets before it would leave again,
+ * against how many cost as much as its migration (its worth).
  *
- *   migrating ranges   If memory is too small for all, some of the blocks that come are witnesses, at most three at a time: each
- *                      is used remotely, until it has been used as often as its migration is worth, or would be if all of
- *                      it were used as the leaves that have been, and migrates after all; or until it would have left. Three
+ *   migrating ranges If memory is too small for all, some of the blocks that come are witnesses, at
+ *   most three at a time: each
+ *                      is used remotely, until it has been used as often as its migration is worth,
+ *                      or would be if all of
+ *                      it were used as the leaves that have been, and migrates after all; or until
+ *                      it would have left. Three
  *                      decide.
- *   remote ranges      All blocks that the host has are used remotely. One that is used so often that it is worth its
- *                      migration before it would have left migrates. If most do, the range migrates again. While memory
- *                      is not full none would have left: each migrates when it has been used that often in all.
+ *   remote ranges All blocks that the host has are used remotely. One that is used so often that it
+ *   is worth its
+ *                      migration before it would have left migrates. If most do, the range migrates
+ *                      again. While memory
+ *                      is not full none would have left: each migrates when it has been used that
+ *                      often in all.
  *
- * If all blocks of a remote range are used at once, none is used that often in its time: the link is what holds them up, and
- * if they migrated, each would be used up while others wait. So what remote accesses cost adds up over as long as the block
- * is in use. Once that is twice a migration, its own and that of what leaves for it, it migrates; if it is used remotely
- * again, it takes twice as much the next time.
+ * If all blocks of a remote range are used at once, none is used that often in its time: the link
+ * is what holds them up, and if they migrated, each would be used up while others wait. So what
+ * remote accesses cost adds up over as long as the block is in use. Once that is twice a migration,
+ * its own and that of what leaves for it, it migrates; if it is used remotely again, it takes twice
+ * as much the next time.
  *
- * Blocks would leave in the order in which they came: each when a number of others has come since. */
+ * Blocks would leave in the order in which they came: each when a number of others has come since.
+ */
 #ifndef FF_POLICY_ADAPTIVE_REMOTE_USE_H
 #define FF_POLICY_ADAPTIVE_REMOTE_USE_H
 
@@ -25,8 +33,8 @@
 
 /* By block, zero at first. */
 struct ff__remote_block {
-    uint32_t
-        stamp; /* 1 + how many blocks had or would have come when it would have come last; 0: never */
+    /* 1 + how many blocks had or would have come when it would have come last; 0: never */
+    uint32_t stamp;
     uint32_t count;   /* remote accesses since then, */
     uint32_t leaves;  /* a bit for each leaf that they were in, */
     uint8_t brought;  /* how often it has come for its rent */
@@ -58,8 +66,8 @@ struct ff__remote_use {
 void ff__remote_start(struct ff__remote_use *use, void *blocks, size_t block_stride, void *ranges,
                       size_t range_stride);
 
-/* Before the faults of a group are served; `may_try`: the block may become a witness. True: they are used remotely, as `advice`
- * now says. Where the backend has no remote access, never. */
+/* Before the faults of a group are served; `may_try`: the block may become a witness. True: they
+ * are used remotely, as `advice` now says. Where the backend has no remote access, never. */
 bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,
                       const struct ff_fault_group *group, bool may_try,
                       struct ff_fault_advice *advice);
@@ -67,7 +75,8 @@ bool ff__remote_fault(struct ff__remote_use *use, const struct ff_view *view,
 /* Whether the block of that range is used from the host, as its range is or as a witness. */
 bool ff__remote_is(const struct ff__remote_use *use, uint32_t range, uint32_t block);
 
-/* Whether nothing is known of the range yet, but will be: each of its blocks should wait for its own fault. */
+/* Whether nothing is known of the range yet, but will be: each of its blocks should wait for its
+ * own fault. */
 bool ff__remote_is_tried(const struct ff__remote_use *use, const struct ff_view *view,
                          uint32_t tier, uint32_t range);
 

@@ -71,8 +71,8 @@ static int64_t trusted(const struct ff__thread_sweep *sweep) {
     return width_of(stride) == 0 ? 2 * (int64_t)sweep->seen : PAGE / width_of(stride);
 }
 
-/* How many strides lie between the latest fault and this one, which may be on the page behind the place; 0: it is not on the
- * way. */
+/* How many strides lie between the latest fault and this one, which may be on the page behind the
+ * place; 0: it is not on the way. */
 static uint32_t strides_to(const struct ff__thread_sweep *sweep, int64_t page) {
     int64_t stride = middle_of(stride_of(sweep));
     int64_t way = page * PAGE + PAGE / 2 - middle_of(sweep->place);
@@ -92,7 +92,8 @@ static void set_pages(struct ff_mask *pages, int64_t from, int64_t to, int64_t f
         ff_mask_set(pages, (uint32_t)(page - first));
 }
 
-/* Of the block's pages, from `first` on, those that are used next. A place that may be in either of two pages brings none. */
+/* Of the block's pages, from `first` on, those that are used next. A place that may be in either of
+ * two pages brings none. */
 static struct ff_mask pages_ahead(struct ff__thread_sweep *sweep, int64_t first, int64_t end) {
     struct ff_mask pages = {{0}};
     int64_t most = sweep->is_lost || sweep->seen < SEEN_LEAST ? 0 : trusted(sweep);
@@ -122,8 +123,8 @@ static void place_at(struct ff__thread_sweep *sweep, int64_t page) {
     measure_from(sweep, sweep->place);
 }
 
-/* So many strides on the place is in these pages. False: that cannot be. Once it is known twice as well, the stride is measured
- * from there. */
+/* So many strides on the place is in these pages. False: that cannot be. Once it is known twice as
+ * well, the stride is measured from there. */
 static bool narrow(struct ff__thread_sweep *sweep, struct ff__bounds pages, uint32_t strides) {
     struct ff__bounds place = both(go_from(sweep->place, sweep->stride, strides), pages);
     uint32_t steps = sweep->steps + strides;
@@ -184,15 +185,16 @@ static bool is_beside(const struct ff__thread_sweep *sweep, int64_t page) {
     return sweep->seen > 0 && page == sweep->page + 1 && llabs(sweep->stride.low) >= 2 * PAGE;
 }
 
-/* Whether the page before this one is there: then its use had no fault, and may be what goes on in this one. */
+/* Whether the page before this one is there: then its use had no fault, and may be what goes on in
+ * this one. */
 static bool may_begin_before(const struct ff__thread_sweep *sweep, const struct ff_view *view,
                              const struct ff_fault_group *group, uint32_t page) {
     struct ff_mask there = ff_view_expected(view, group->tier, group->block);
     return sweep->width > 0 && page > 0 && ff_mask_test(&there, page - 1);
 }
 
-/* Several threads may have met the group's faults, and which of them is known only of one: so the page that is on its way,
- * or else the first one, is its. */
+/* Several threads may have met the group's faults, and which of them is known only of one: so the
+ * page that is on its way, or else the first one, is its. */
 static uint32_t page_of(const struct ff__thread_sweep *sweep, const struct ff_fault_group *group,
                         int64_t first, uint32_t *strides) {
     FF_MASK_FOR_EACH_PAGE(&group->faulted, page) {

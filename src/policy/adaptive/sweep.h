@@ -1,10 +1,12 @@
-/* Threads that go through a range with a fixed stride, such as one that reads a column of a matrix and uses one page of each
- * row. Where a range comes in single pages, such a sweep has a fault for each; so its next pages of a block come with the
- * first of them. Ours: a stride prefetcher like those of processors (Chen and Baer, IEEE Transactions on Computers, 1995), by
- * thread and range instead of by instruction.
+/* Threads that go through a range with a fixed stride, such as one that reads a column of a matrix
+ * and uses one page of each row. Where a range comes in single pages, such a sweep has a fault for
+ * each; so its next pages of a block come with the first of them. Ours: a stride prefetcher like
+ * those of processors (Chen and Baer, IEEE Transactions on Computers, 1995), by thread and range
+ * instead of by instruction.
  *
- * A fault shows only the page. Rows need not be whole pages long, so the stride, and the place in the page, are known between
- * bounds, which each fault narrows. What is there already has no fault, so the next one may be several strides on. */
+ * A fault shows only the page. Rows need not be whole pages long, so the stride, and the place in
+ * the page, are known between bounds, which each fault narrows. What is there already has no fault,
+ * so the next one may be several strides on. */
 #ifndef FF_POLICY_ADAPTIVE_SWEEP_H
 #define FF_POLICY_ADAPTIVE_SWEEP_H
 
@@ -38,8 +40,8 @@ struct ff__sweeps {
     struct ff__thread_sweep of[FF__SWEEPS];
 };
 
-/* The pages of the group's block that the thread is going to use next, as far as that is known; some of them may be there, or
- * faulted. */
+/* The pages of the group's block that the thread is going to use next, as far as that is known;
+ * some of them may be there, or faulted. */
 struct ff_mask ff__sweeps_fault(struct ff__sweeps *sweeps, const struct ff_view *view,
                                 const struct ff_fault_group *group);
 

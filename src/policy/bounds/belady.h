@@ -1,14 +1,14 @@
-/* When pages will be used, by a recorded run, and which resident unit is needed last. Eviction takes
- * that one (Belady); prefetching, with an instance of its own, brings nothing that is needed later than
- * what would have to leave.
+/* When pages will be used, by a recorded run, and which resident unit is needed last. Eviction
+ * takes that one (Belady); prefetching, with an instance of its own, brings nothing that is needed
+ * later than what would have to leave.
  *
- * A live run is not quite the recorded one: warps take turns in another order, and the more so the more
- * they wait for pages. But each page is used as often. So every page has a place in the recording of
- * its own: what was used n times is needed next where the recording uses it for the n + 1st time, and
- * if others are far beyond that, it is overdue, and needed first of all.
+ * A live run is not quite the recorded one: warps take turns in another order, and the more so the
+ * more they wait for pages. But each page is used as often. So every page has a place in the
+ * recording of its own: what was used n times is needed next where the recording uses it for the n
+ * + 1st time, and if others are far beyond that, it is overdue, and needed first of all.
  *
- * A unit is a page where single pages leave, and elsewhere a block, which then goes by the number of
- * its first page and is needed when the first of its pages is. */
+ * A unit is a page where single pages leave, and elsewhere a block, which then goes by the number
+ * of its first page and is needed when the first of its pages is. */
 #ifndef FF_POLICY_BOUNDS_BELADY_H
 #define FF_POLICY_BOUNDS_BELADY_H
 
@@ -63,8 +63,9 @@ struct ff__next_use {
 uint32_t ff__belady_sort(struct ff__belady *belady, uint32_t block, const struct ff_mask *pages,
                          struct ff__next_use sorted[FF_BLOCK_PAGES]);
 
-/* Units from the one needed last on: each is taken out of the heap and set aside. False: no more. Then
- * ff__belady_put_back, which brings back all but those that were dropped right after they were found. */
+/* Units from the one needed last on: each is taken out of the heap and set aside. False: no more.
+ * Then ff__belady_put_back, which brings back all but those that were dropped right after they were
+ * found. */
 bool ff__belady_last(struct ff__belady *belady, const struct ff_view *view, uint32_t *unit,
                      uint64_t *next);
 void ff__belady_drop(struct ff__belady *belady);

@@ -1,5 +1,5 @@
-/* Belady: evicts the page whose next use, in a recorded run of the same work, is farthest. No order on demand has
- * fewer faults. */
+/* Belady: evicts the page whose next use, in a recorded run of the same work, is farthest. No order
+ * on demand has fewer faults. */
 #include "policy/bounds/belady.h"
 
 #include "policy/common/evictor.h"
@@ -32,8 +32,8 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
         block_freed(state, leave->block);
 }
 
-/* A prefetch evicts no page that is needed before the prefetched ones: as many of the block's absent
- * pages as units of room are wanted. */
+/* A prefetch evicts no page that is needed before the prefetched ones: as many of the block's
+ * absent pages as units of room are wanted. */
 static uint64_t needed_after(struct ff__belady *belady, const struct ff_view *view,
                              const struct ff_evict_request *request) {
     struct ff__next_use next[FF_BLOCK_PAGES];

@@ -1,6 +1,6 @@
-/* Perfect prefetching: what a recorded run of the same work needs next, in that order, as far ahead as
- * memory goes, and nothing that is needed later than what would have to leave for it ("do no harm": Cao
- * et al., 1995).
+/* Perfect prefetching: what a recorded run of the same work needs next, in that order, as far ahead
+ * as memory goes, and nothing that is needed later than what would have to leave for it ("do no
+ * harm": Cao et al., 1995).
  *
  * With a fault come pages of the same block, ahead of need those of others. Of several devices, one
  * is provided for at a time. */

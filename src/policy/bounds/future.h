@@ -1,4 +1,5 @@
-/* The parameter of prefetching by the order of a recorded run (future.c), for policies that fall back on it. */
+/* The parameter of prefetching by the order of a recorded run (future.c), for policies that fall
+ * back on it. */
 #ifndef FF_POLICY_BOUNDS_FUTURE_H
 #define FF_POLICY_BOUNDS_FUTURE_H
 

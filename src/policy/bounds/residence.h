@@ -1,7 +1,8 @@
-/* Which blocks should lie on the device when, and which are used from the host meanwhile, by a recorded run: so that
- * migrations and remote accesses occupy the link as little as possible. The recording is cut into windows of equally many
- * uses. Residences, of one block over some windows in a row, are chosen one by one: of those that there is memory for the one
- * that saves most link time for each window. Ours.
+/* Which blocks should lie on the device when, and which are used from the host meanwhile, by a
+ * recorded run: so that migrations and remote accesses occupy the link as little as possible. The
+ * recording is cut into windows of equally many uses. Residences, of one block over some windows in
+ * a row, are chosen one by one: of those that there is memory for the one that saves most link time
+ * for each window. Ours.
  *
  * One device; by block. */
 #ifndef FF_POLICY_BOUNDS_RESIDENCE_H
@@ -29,7 +30,8 @@ struct ff__residence {
     bool is_tight; /* memory is too small for all */
 };
 
-/* False: there is nothing to choose, as costs are not known or there is no remote access. `blocks`: [view->block_limit]. */
+/* False: there is nothing to choose, as costs are not known or there is no remote access. `blocks`:
+ * [view->block_limit]. */
 bool ff__residence_make(struct ff__residence *residence, const struct ff_view *view, uint32_t tier,
                         const struct ff_future *future, struct ff__residence_block *blocks,
                         uint32_t block_count);

@@ -1,8 +1,9 @@
-/* Blocks come, leave and are used from the host as residence.h chooses by a recorded run: at the begin of each window those
- * that are not to lie on the device any more leave, then the others come, or are mapped where they are, so that there are
- * hardly any faults.
+/* Blocks come, leave and are used from the host as residence.h chooses by a recorded run: at the
+ * begin of each window those that are not to lie on the device any more leave, then the others
+ * come, or are mapped where they are, so that there are hardly any faults.
  *
- * Where nothing can be chosen so, all is left to prefetching by the order of the recording (future.c). */
+ * Where nothing can be chosen so, all is left to prefetching by the order of the recording
+ * (future.c). */
 #include "policy/bounds/belady.h"
 #include "policy/bounds/future.h"
 #include "policy/bounds/residence.h"

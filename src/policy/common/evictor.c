@@ -21,7 +21,8 @@ uint64_t ff__evictor_reserve(void *state, const struct ff_view *view) {
     return evictor->buffer ? view->capacity[evictor->tier] * evictor->buffer / 100 : 0;
 }
 
-/* What is named of a block is wanted as a whole, so that the order of the pieces is of no account. */
+/* What is named of a block is wanted as a whole, so that the order of the pieces is of no account.
+ */
 static bool joins(const struct ff__naming *naming, uint32_t block, const struct ff_mask *pages) {
     const struct ff_victim_list *victims = naming->victims;
     for (uint32_t i = victims->count; i-- > 0;) {

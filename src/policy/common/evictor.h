@@ -1,16 +1,16 @@
 /* How eviction policies name victims; and the two parameters that UVMSmart's have.
  *
- * UVMSmart's policies know about accesses where the backend shows them; elsewhere, arrivals are all that
- * they see. An arrival counts as a use in any case. Where 2 MiB are wanted, what they name costs the whole
- * block, and where 64 KiB are, the whole leaf. */
+ * UVMSmart's policies know about accesses where the backend shows them; elsewhere, arrivals are all
+ * that they see. An arrival counts as a use in any case. Where 2 MiB are wanted, what they name
+ * costs the whole block, and where 64 KiB are, the whole leaf. */
 #ifndef FF_POLICY_COMMON_EVICTOR_H
 #define FF_POLICY_COMMON_EVICTOR_H
 
 #include <farfault/policy.h>
 
-/* The first rows of each such policy's table, in this order. UVMSmart: -reserve_accessed_page_percent and
- * -percentage_of_free_page_buffer. Nothing but reserved units is named only when there is nothing
- * else. */
+/* The first rows of each such policy's table, in this order. UVMSmart:
+ * -reserve_accessed_page_percent and -percentage_of_free_page_buffer. Nothing but reserved units is
+ * named only when there is nothing else. */
 enum ff__evictor_param { FF__PARAM_RESERVE, FF__PARAM_BUFFER, FF__EVICTOR_PARAMS };
 #define FF__EVICTOR_ROWS                                                                           \
     [FF__PARAM_RESERVE] = {"reserve", FF_PARAM_INT,                                                \
@@ -54,8 +54,8 @@ static inline bool ff__naming_done(const struct ff__naming *naming) {
            (naming->request->granule < FF_BLOCK_PAGES && naming->named >= naming->request->pages);
 }
 
-/* Whether single pages leave: just what is named, and of a block for itself, too. Where memory is in
- * larger units, a block that is named leaves as a whole, or by the leaf. */
+/* Whether single pages leave: just what is named, and of a block for itself, too. Where memory is
+ * in larger units, a block that is named leaves as a whole, or by the leaf. */
 static inline bool ff__names_pages(const struct ff_view *view) {
     return view->unit == 1;
 }

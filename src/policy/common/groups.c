@@ -67,9 +67,9 @@ void ff__groups_block_freed(void *state, uint32_t block) {
 
 /* ---- victims ---- */
 
-/* UVMSmart evicts nothing that has an invalid page inside or a transfer under way: its logs have only
- * whole leaves leave, even where pages come one by one. Where no such unit is left it would wait;
- * here, parts of units go, and at last reserved ones. */
+/* UVMSmart evicts nothing that has an invalid page inside or a transfer under way: its logs have
+ * only whole leaves leave, even where pages come one by one. Where no such unit is left it would
+ * wait; here, parts of units go, and at last reserved ones. */
 enum pass { PASS_WHOLE, PASS_PARTS, PASS_RESERVED, PASSES };
 
 struct group_hunt {
@@ -80,8 +80,8 @@ struct group_hunt {
     struct ff__naming naming;
 };
 
-/* Whether enough is named. The reserve is a share of what is there at each eviction: with one, a unit
- * is named at a time, as in UVMSmart, and the engine asks again. */
+/* Whether enough is named. The reserve is a share of what is there at each eviction: with one, a
+ * unit is named at a time, as in UVMSmart, and the engine asks again. */
 static bool is_over(const struct group_hunt *hunt) {
     bool singly =
         hunt->naming.request->granule < FF_BLOCK_PAGES && hunt->groups->evictor.reserve > 0;

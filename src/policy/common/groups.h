@@ -1,6 +1,6 @@
 /* UVMSmart's order of 64 KiB leaves: their 2 MiB blocks by most recent use, and in a block the leaf
- * used longest ago first. Three policies take victims in that order: the whole block, the leaf, or the
- * leaf and then what its tree drains. */
+ * used longest ago first. Three policies take victims in that order: the whole block, the leaf, or
+ * the leaf and then what its tree drains. */
 #ifndef FF_POLICY_COMMON_GROUPS_H
 #define FF_POLICY_COMMON_GROUPS_H
 

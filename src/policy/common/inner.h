@@ -1,5 +1,5 @@
-/* A policy inside of another policy, which tells it what happens, and lets it answer when it chooses
- * to: `auto` holds several of each kind. */
+/* A policy inside of another policy, which tells it what happens, and lets it answer when it
+ * chooses to: `auto` holds several of each kind. */
 #ifndef FF_POLICY_COMMON_INNER_H
 #define FF_POLICY_COMMON_INNER_H
 

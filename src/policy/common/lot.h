@@ -1,8 +1,8 @@
 /* Units of a device, blocks or pages, of which victims are drawn by lot.
  *
- * The units that are there stand in an array without order, so that a draw is one look-up. The array lies in the
- * units' own records: place i in record i. A unit joins or leaves at the cost of a few words: the last unit takes the
- * place of the one that leaves. */
+ * The units that are there stand in an array without order, so that a draw is one look-up. The
+ * array lies in the units' own records: place i in record i. A unit joins or leaves at the cost of
+ * a few words: the last unit takes the place of the one that leaves. */
 #ifndef FF_POLICY_COMMON_LOT_H
 #define FF_POLICY_COMMON_LOT_H
 

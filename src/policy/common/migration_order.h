@@ -7,8 +7,8 @@
  *
  * Two of the three lists are here. The driver's first one, UNUSED, holds chunks whose last resident
  * page left while the block kept the memory; no hook tells that, because the engine gives memory
- * back in that case. FF_LEAVE_RELEASED then takes the block off its list, and the frame is free, which is
- * where the driver looks even before UNUSED. */
+ * back in that case. FF_LEAVE_RELEASED then takes the block off its list, and the frame is free,
+ * which is where the driver looks even before UNUSED. */
 #ifndef FF_POLICY_COMMON_MIGRATION_ORDER_H
 #define FF_POLICY_COMMON_MIGRATION_ORDER_H
 
@@ -63,8 +63,8 @@ static inline bool ff__order_is_recent(const struct ff__order *order, uint32_t b
 /* The block after this one (FF_NONE: the first), whichever list it is on; FF_NONE: the end. */
 uint32_t ff__order_next(const struct ff__order *order, uint32_t block);
 
-/* Names what can leave, in this order. Costs the victims and the busy blocks passed over, not the blocks there
- * are. */
+/* Names what can leave, in this order. Costs the victims and the busy blocks passed over, not the
+ * blocks there are. */
 void ff__order_name(const struct ff__order *order, const struct ff_view *view,
                     const struct ff_evict_request *request, struct ff_victim_list *victims);
 

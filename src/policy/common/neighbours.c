@@ -8,8 +8,9 @@ static struct ff_mask leaves_of(const struct ff_mask *faulted, uint32_t page_cou
     return leaves;
 }
 
-/* UVMSmart moves the leaves beyond a block's end, too, and they take memory. A block here has no pages there: they count
- * where a subtree fills, and then nothing comes of them. To have them moved, allocate a range of the rounded size. */
+/* UVMSmart moves the leaves beyond a block's end, too, and they take memory. A block here has no
+ * pages there: they count where a subtree fills, and then nothing comes of them. To have them
+ * moved, allocate a range of the rounded size. */
 static struct ff_mask tree_of(const struct ff_mask *faulted, const struct ff_mask *there,
                               uint32_t page_count) {
     static const struct ff__tree_shape half = {FF_LEAF_PAGES, FF_BLOCK_PAGES, 50, true};

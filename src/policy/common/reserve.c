@@ -4,7 +4,8 @@
 #define SHARE      32u /* ... or a 32nd of the device if that is less, */
 #define LEAST      8u  /* ... but one block on smaller devices, of at least so many blocks */
 
-/* On those: the share of the blocks that come that has to be waited for, and what the latest of them counts. Ours. */
+/* On those: the share of the blocks that come that has to be waited for, and what the latest of
+ * them counts. Ours. */
 #define WAITED_FOR 0.5
 #define WEIGHT     (1.0 / 16.0)
 

@@ -51,12 +51,12 @@ void ff__tree_start(struct ff__tree *tree, const struct ff__tree_shape *shape,
 /* A level of the tree: pages of each node. */
 struct level {
     uint16_t set[FF__TREE_PAGES];
-    uint16_t changing
-        [FF__TREE_PAGES]; /* of leaves that change if this node, or one above it, decides so */
+    uint16_t changing[FF__TREE_PAGES]; /* of leaves that change if this node, or one above it,
+                                          decides so */
 };
 
-/* Goes one level up. Two nodes become the one above them; a last node without a neighbour stays as it is. Returns how many
- * nodes the new level has. */
+/* Goes one level up. Two nodes become the one above them; a last node without a neighbour stays as
+ * it is. Returns how many nodes the new level has. */
 static uint32_t rise(struct level *level, uint32_t count) {
     uint32_t above = count / 2;
     for (uint32_t i = 0; i < above; i++) {
@@ -70,9 +70,9 @@ static uint32_t rise(struct level *level, uint32_t count) {
     return above + 1;
 }
 
-/* Lets every node decide, level by level. That is the same as post-order, as a node looks only at what lies below it. A
- * node that decides to change changes all leaves below it that can, so that none of them is left for a node above. Marks
- * the nodes that have changed. */
+/* Lets every node decide, level by level. That is the same as post-order, as a node looks only at
+ * what lies below it. A node that decides to change changes all leaves below it that can, so that
+ * none of them is left for a node above. Marks the nodes that have changed. */
 static void decide_all(const struct ff__tree *tree, struct level *level, bool drains,
                        struct ff_mask *marked) {
     const uint32_t threshold = tree->shape.threshold, end = tree->page_count;

@@ -1,13 +1,16 @@
-/* Whole blocks with a fault, and the blocks that are predicted to follow, as many as the prediction is trusted: ours.
+/* Whole blocks with a fault, and the blocks that are predicted to follow, as many as the prediction
+ * is trusted: ours.
  *
- * The blocks that a range's faults ask for are a sequence, and so are those of a device; what followed the same context
- * before (learn/context.h) is predicted next. Predictions are chained: each is the context of the next one, and the chain
- * ends where the product of their measured shares of right answers falls below `trust`, or `depth` blocks are on their way.
+ * The blocks that a range's faults ask for are a sequence, and so are those of a device; what
+ * followed the same context before (learn/context.h) is predicted next. Predictions are chained:
+ * each is the context of the next one, and the chain ends where the product of their measured
+ * shares of right answers falls below `trust`, or `depth` blocks are on their way.
  *
- * A block that comes ahead of its fault has none, and nobody would see whether it was used. So one block of every chain is
- * brought without the leaf that is expected to be accessed first. Its fault says that the chain is right so far, and the
- * chain is made longer before it has been used up, as Linux's readahead does by a marked page. A chain is wrong if a
- * block outside of it faults first. */
+ * A block that comes ahead of its fault has none, and nobody would see whether it was used. So one
+ * block of every chain is brought without the leaf that is expected to be accessed first. Its fault
+ * says that the chain is right so far, and the chain is made longer before it has been used up, as
+ * Linux's readahead does by a marked page. A chain is wrong if a block outside of it faults first.
+ */
 #include "learn/context.h"
 #include "policy/adaptive/sparse.h"
 #include "policy/registry.h"
@@ -62,8 +65,9 @@ static const struct ff_param params[PARAMS + 1] = {
               "a table of contexts has 2^bits entries of 12 bytes"},
     [DEPTH] = {"depth", FF_PARAM_INT, 16, 0, CHAIN,
                "blocks to bring ahead of each sequence, at most"},
-    /* A right prediction saves a fault and a transfer, a wrong one costs as much when the block that left comes back, and a
-     * transfer of its own, which matters where the link is busy: it pays from 50 to 64 percent on. */
+    /* A right prediction saves a fault and a transfer, a wrong one costs as much when the block
+     * that left comes back, and a transfer of its own, which matters where the link is busy: it
+     * pays from 50 to 64 percent on. */
     [TRUST] = {"trust", FF_PARAM_INT, 60, 1, 100,
                "percent: a chain of predictions ends where it is less likely right"},
     [ROOM] = {"room", FF_PARAM_INT, 5, 0, 100,
@@ -118,7 +122,8 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
 
 /* ---- sequences ---- */
 
-/* The context of a sequence at a block: the last steps, with and without the kernel and the block. */
+/* The context of a sequence at a block: the last steps, with and without the kernel and the block.
+ */
 static struct ff__context_keys keys_of(const uint32_t folds[FOLDS], enum stream_kind kind,
                                        uint32_t launch, uint32_t block) {
     const uint64_t any = ff__context_mix(1, kind), kernel = ff__context_mix(any, launch + 2u);
@@ -217,8 +222,8 @@ static bool has_room(const struct context *context, const struct ff_view *view, 
     return context->ahead[tier] < view->capacity[tier] / FF_BLOCK_PAGES * context->room / 100;
 }
 
-/* A block without content costs its fault nothing but time, and may never be used. It is not worth a place that another one
- * will need, as some will if not all ranges fit together. */
+/* A block without content costs its fault nothing but time, and may never be used. It is not worth
+ * a place that another one will need, as some will if not all ranges fit together. */
 static bool is_worth_it(const struct ff_view *view, uint32_t block, uint32_t tier) {
     for (uint32_t from = 0; from < view->tier_count; from++)
         if (!ff_mask_empty(ff_view_resident(view, from, block)))
@@ -226,8 +231,9 @@ static bool is_worth_it(const struct ff_view *view, uint32_t block, uint32_t tie
     return view->allocated <= view->capacity[tier];
 }
 
-/* False: the chain ends here. There is no room for more; or the block is there, so that the next fault is on another one, and what was
- * predicted to follow it would come much too early and evict what is needed sooner. */
+/* False: the chain ends here. There is no room for more; or the block is there, so that the next
+ * fault is on another one, and what was predicted to follow it would come much too early and evict
+ * what is needed sooner. */
 static bool bring_block(struct context *context, const struct ff_view *view, uint32_t block,
                         const struct ff_fault_group *group, struct ff_advice_list *advice) {
     struct context_block *record = &context->records[block];
@@ -251,8 +257,9 @@ static bool bring_block(struct context *context, const struct ff_view *view, uin
     return true;
 }
 
-/* Brings what is missing of the chain from its block number `first` on, and not on its way for the other sequence. Marked
- * is the first such block, if a part of the chain is still to be used before it, else the one in the middle. */
+/* Brings what is missing of the chain from its block number `first` on, and not on its way for the
+ * other sequence. Marked is the first such block, if a part of the chain is still to be used before
+ * it, else the one in the middle. */
 static void bring(struct context *context, struct block_stream *stream, uint32_t first,
                   const struct ff_view *view, const struct ff_fault_group *group,
                   struct ff_advice_list *advice) {

@@ -1,14 +1,15 @@
-/* The UM block correlation tables: which blocks a kernel uses, and which block follows which (DeepUM,
- * section 4.2, Figure 7). There is one table an execution ID, made when its first fault is seen.
+/* The UM block correlation tables: which blocks a kernel uses, and which block follows which
+ * (DeepUM, section 4.2, Figure 7). There is one table an execution ID, made when its first fault is
+ * seen.
  *
  * A table is set-associative and has a single level. A row is one block's: its successors, most
  * recent first. `start` and `end` are the blocks that faulted first and last in an execution.
  *
- * Two things are ours. A table begins with 8 sets and doubles when a set overflows, up to the paper's
- * size: most kernels use few blocks, and a full table of 2048 rows takes 180 KiB. And its rows are
- * linked in the order in which the kernel first touched them. Successors are learned from faults.
- * Once prefetching works, few faults remain, and pairs of them skip the blocks between. The order stays the same,
- * except for rows that turn out to be touched later.
+ * Two things are ours. A table begins with 8 sets and doubles when a set overflows, up to the
+ * paper's size: most kernels use few blocks, and a full table of 2048 rows takes 180 KiB. And its
+ * rows are linked in the order in which the kernel first touched them. Successors are learned from
+ * faults. Once prefetching works, few faults remain, and pairs of them skip the blocks between. The
+ * order stays the same, except for rows that turn out to be touched later.
  *
  * All memory is the owner's, and is written to only where there are tables. When it is used up, the
  * table of the least recently launched kernel is dropped, except those that are held. */
@@ -104,7 +105,8 @@ void ff__table_remove(const struct ff__tables *tables, struct ff__block_table *t
 void ff__table_move(const struct ff__tables *tables, struct ff__block_table *table, uint32_t row,
                     uint32_t behind);
 
-/* Brings the steps up to date; ..._new: where they were until this row came, and took no other's place. */
+/* Brings the steps up to date; ..._new: where they were until this row came, and took no other's
+ * place. */
 void ff__table_number(const struct ff__tables *tables, struct ff__block_table *table);
 void ff__table_number_new(const struct ff__tables *tables, struct ff__block_table *table,
                           uint32_t row);

@@ -1,14 +1,17 @@
-/* DeepUM's correlation prefetching with chaining, as published (Jung, Kim and Lee, ASPLOS 2023, section 4).
+/* DeepUM's correlation prefetching with chaining, as published (Jung, Kim and Lee, ASPLOS 2023,
+ * section 4).
  *
- * The correlator's step records faults and launches in the tables. The prefetching thread's step walks: from the block that
- * faulted last to its successors in the running kernel's table, to theirs, and so on. At the table's end block it goes on
- * with the start block of the kernel that is predicted to run next. It pauses N kernels ahead and goes on when the
- * running one is over. A new fault begins it anew, and a kernel that was not predicted ends it. What comes is whole UM
- * blocks; what comes with a fault is left to the driver.
+ * The correlator's step records faults and launches in the tables. The prefetching thread's step
+ * walks: from the block that faulted last to its successors in the running kernel's table, to
+ * theirs, and so on. At the table's end block it goes on with the start block of the kernel that is
+ * predicted to run next. It pauses N kernels ahead and goes on when the running one is over. A new
+ * fault begins it anew, and a kernel that was not predicted ends it. What comes is whole UM blocks;
+ * what comes with a fault is left to the driver.
  *
- * The paper leaves open what happens to a prefetch that finds no memory without evicting a block that is expected. Here the
- * walk waits with it for the next event; G10's model of DeepUM does likewise. Where no successor leads to the end
- * block, the walk ends: to go on with the next kernel instead makes no difference to the paper's networks. */
+ * The paper leaves open what happens to a prefetch that finds no memory without evicting a block
+ * that is expected. Here the walk waits with it for the next event; G10's model of DeepUM does
+ * likewise. Where no successor leads to the end block, the walk ends: to go on with the next kernel
+ * instead makes no difference to the paper's networks. */
 #include "policy/deepum/expected.h"
 
 #include "policy/nvidia/tree_mask.h"
@@ -36,7 +39,8 @@ struct correlation {
 
 enum { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, PARAMS };
 
-/* The paper's best: N = 32, configuration 9 of its Table 6. The memory is ours: the paper gives no bound. */
+/* The paper's best: N = 32, configuration 9 of its Table 6. The memory is ours: the paper gives no
+ * bound. */
 static const struct ff_param params[PARAMS + 1] = {
     [MEMORY] = {"tables", FF_PARAM_SIZE, 64 << 20, 64 << 10, INT64_C(1) << 40,
                 "bytes of all correlation tables"},
@@ -138,7 +142,8 @@ static uint32_t next_block(struct correlation *correlation, uint32_t tier) {
     return block;
 }
 
-/* On to the next predicted launch. False: nothing is predicted, or the walk pauses, or it does not know the way. */
+/* On to the next predicted launch. False: nothing is predicted, or the walk pauses, or it does not
+ * know the way. */
 static bool next_launch(struct correlation *correlation, uint32_t tier) {
     const struct ff__sequence *sequence = &correlation->expected.sequences[tier];
     struct walk *walk = &correlation->devices[tier].walk;

@@ -1,14 +1,15 @@
 /* The execution ID correlation table: which kernel follows (DeepUM, section 4.2, Figure 6).
  *
- * A record says that after three kernels and a fourth, which is running, a certain next one came. An
- * entry of the paper's table holds any number of them, to predict the next kernel as well as can be;
- * here they lie in one hash table of buckets, found by the four IDs at once. It begins with one bucket
- * and doubles in place when a bucket is full, so that memory without records is never touched; at its
- * full size, a full bucket's oldest record makes room. Where the same four have had different
- * successors, the latest counts, and is all that is kept: the paper keeps them all, and does not say which counts.
+ * A record says that after three kernels and a fourth, which is running, a certain next one came.
+ * An entry of the paper's table holds any number of them, to predict the next kernel as well as can
+ * be; here they lie in one hash table of buckets, found by the four IDs at once. It begins with one
+ * bucket and doubles in place when a bucket is full, so that memory without records is never
+ * touched; at its full size, a full bucket's oldest record makes room. Where the same four have had
+ * different successors, the latest counts, and is all that is kept: the paper keeps them all, and
+ * does not say which counts.
  *
- * Ours, and an option: where the four were never met, what last followed the running kernel is predicted. The
- * paper's exact match needs one iteration and three kernels before it predicts. */
+ * Ours, and an option: where the four were never met, what last followed the running kernel is
+ * predicted. The paper's exact match needs one iteration and three kernels before it predicts. */
 #ifndef FF_POLICY_DEEPUM_HISTORY_H
 #define FF_POLICY_DEEPUM_HISTORY_H
 
@@ -30,7 +31,8 @@ struct ff__history {
     bool falls_back;
 };
 
-/* `memory`: zeroed; at least one bucket of it is used. `falls_back`: on what last followed the running kernel. */
+/* `memory`: zeroed; at least one bucket of it is used. `falls_back`: on what last followed the
+ * running kernel. */
 #define FF__HISTORY_BUCKET 8u
 void ff__history_start(struct ff__history *history, void *memory, size_t size, bool falls_back);
 

@@ -1,5 +1,6 @@
-/* DeepUM's invalidation (section 5.2): what belongs to an inactive block of an allocator is dropped, not
- * copied. The paper drops UM blocks; that a page wholly inside can go, too, is ours. */
+/* DeepUM's invalidation (section 5.2): what belongs to an inactive block of an allocator is
+ * dropped, not copied. The paper drops UM blocks; that a page wholly inside can go, too, is ours.
+ */
 #include "policy/registry.h"
 
 struct inactive {

@@ -1,9 +1,11 @@
-/* DeepUM's pre-eviction, as published (section 5.1): when no memory is free, and ahead of need, the least recently migrated
- * block leaves that neither the running kernel nor the next N predicted ones are expected to use.
+/* DeepUM's pre-eviction, as published (section 5.1): when no memory is free, and ahead of need, the
+ * least recently migrated block leaves that neither the running kernel nor the next N predicted
+ * ones are expected to use.
  *
- * The paper does not say what leaves when all blocks are expected, as in a loop over more data than fits. Here a
- * fault then evicts what the driver would, the least recently migrated block, and a prefetch and a pre-eviction evict
- * nothing. Nor does it say how much memory is kept free: `reserve`. */
+ * The paper does not say what leaves when all blocks are expected, as in a loop over more data than
+ * fits. Here a fault then evicts what the driver would, the least recently migrated block, and a
+ * prefetch and a pre-eviction evict nothing. Nor does it say how much memory is kept free:
+ * `reserve`. */
 #include "policy/common/migration_order.h"
 
 #include "policy/registry.h"
@@ -14,7 +16,8 @@
 struct predicted {
     struct ff__order order;
     uint64_t reserve; /* pages */
-    /* All blocks before this one were expected, as of then; FF_NONE: so were all, or none is known to be. */
+    /* All blocks before this one were expected, as of then; FF_NONE: so were all, or none is known
+     * to be. */
     uint32_t at;
     bool all;
     uint64_t now, retractions;

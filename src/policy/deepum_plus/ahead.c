@@ -13,7 +13,8 @@ void ff__ahead_insert(uint32_t block, uint64_t use, uint64_t uses[FF__AHEAD_NAME
     victims->items[at].block = block;
 }
 
-/* The first next use of the blocks that share the victim's chunk; FF_NO_USE: it shares its chunk with none. */
+/* The first next use of the blocks that share the victim's chunk; FF_NO_USE: it shares its chunk
+ * with none. */
 static uint64_t next_of_chunk(const struct ff_view *view, uint32_t tier, uint32_t victim) {
     uint32_t mates[FF_CHUNK_LEAVES], count = ff_view_mates(view, tier, victim, mates);
     uint64_t next = FF_NO_USE;

@@ -1,17 +1,21 @@
-/* DeepUM's correlation prefetching as we would have it: on its tables (deepum/), with another walk. Ours.
+/* DeepUM's correlation prefetching as we would have it: on its tables (deepum/), with another walk.
+ * Ours.
  *
- * The correlator's step learns from faults and launches. The prefetching thread's step walks: from the block that faulted
- * last, or from the kernel's first one, through the blocks in the order in which the kernel first touched them, then through
- * those of the kernel that is predicted to run next, and so on. Once prefetching works, few faults are left, and pairs of them
- * skip the blocks between; the order stays. A launch begins a walk, too. The walk pauses N kernels ahead and goes on when the
- * running one is over; a new fault begins it anew. When a prefetch finds no room without evicting blocks that are needed sooner,
- * the walk stalls until the next event.
+ * The correlator's step learns from faults and launches. The prefetching thread's step walks: from
+ * the block that faulted last, or from the kernel's first one, through the blocks in the order in
+ * which the kernel first touched them, then through those of the kernel that is predicted to run
+ * next, and so on. Once prefetching works, few faults are left, and pairs of them skip the blocks
+ * between; the order stays. A launch begins a walk, too. The walk pauses N kernels ahead and goes
+ * on when the running one is over; a new fault begins it anew. When a prefetch finds no room
+ * without evicting blocks that are needed sooner, the walk stalls until the next event.
  *
  * What differs from the paper can be switched off:
  *   whole=1     a fault brings its whole block,
  *   sparse=1    but what the driver's tree brings where that costs less (by_tree.h)
- *   fallback=1  a context of kernels that is not in the table is predicted from the running kernel alone
- *   reach=12    the walk does not get further ahead of the last sign of the kernel than this share of memory
+ *   fallback=1 a context of kernels that is not in the table is predicted from the running kernel
+ *   alone
+ *   reach=12 the walk does not get further ahead of the last sign of the kernel than this share of
+ *   memory
  *   beyond=1    uses beyond the predicted kernels are forecast, too (deepum-far) */
 #include "policy/deepum_plus/by_tree.h"
 #include "policy/deepum_plus/forecast.h"
@@ -29,8 +33,8 @@ struct ordered_walk {
 
 struct device_ordered_walk {
     struct ordered_walk walk;
-    uint32_t
-        last_block; /* of this execution's faults, behind which a new one comes in the order; FF_NONE */
+    /* of this execution's faults, behind which a new one comes in the order; FF_NONE */
+    uint32_t last_block;
 };
 
 struct correlation_plus {
@@ -162,9 +166,9 @@ static uint64_t reach_of(const struct correlation_plus *correlation, const struc
     return view->capacity[tier] * correlation->reach / 100;
 }
 
-/* How many pages the walk may prefetch beyond the last known position of the kernel. Without this bound, a loop over
- * more data than fits would be prefetched completely in every iteration, although a part of it could have stayed
- * resident. */
+/* How many pages the walk may prefetch beyond the last known position of the kernel. Without this
+ * bound, a loop over more data than fits would be prefetched completely in every iteration,
+ * although a part of it could have stayed resident. */
 static uint64_t far_enough(const struct correlation_plus *correlation, const struct ff_view *view,
                            uint32_t tier) {
     uint64_t most = reach_of(correlation, view, tier);
@@ -232,9 +236,9 @@ static bool is_sign(const struct ff_event *event) {
            event->kind == FF_EVENT_LAUNCH_END;
 }
 
-/* The tables are read and written by every other hook, too, so that all learning is done here. An event takes
- * less than 1 us on average, a launch 2 us, and longer if the predicted kernels change, whose blocks are
- * marked one by one. */
+/* The tables are read and written by every other hook, too, so that all learning is done here. An
+ * event takes less than 1 us on average, a launch 2 us, and longer if the predicted kernels change,
+ * whose blocks are marked one by one. */
 static void publish(void *state, const struct ff_event *events, uint32_t count) {
     struct correlation_plus *correlation = state;
     for (uint32_t i = 0; i < count; i++) {

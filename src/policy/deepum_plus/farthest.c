@@ -1,6 +1,7 @@
-/* Belady's rule on a forecast: evicts the block whose predicted next use is farthest. Ours; DeepUM's tables make it
- * possible. Of blocks that are not expected at all, the least recently migrated one leaves
- * first, and before any that is expected. Without a forecast this is lrm, less the discarded list.
+/* Belady's rule on a forecast: evicts the block whose predicted next use is farthest. Ours;
+ * DeepUM's tables make it possible. Of blocks that are not expected at all, the least recently
+ * migrated one leaves first, and before any that is expected. Without a forecast this is lrm, less
+ * the discarded list.
  *
  * Two heaps: by next use, the farthest and the soonest on top. A block's next use is looked up when
  * it arrives, when it is over (it is on top of the soonest then) and when it is about to be named.
@@ -107,10 +108,10 @@ static uint32_t top(struct farthest *farthest, const struct ff_view *view, uint6
     return FF_NONE;
 }
 
-/* Names blocks from the farthest next use on, as many as the list holds: the engine evicts one chunk, and the first
- * block may share its chunk with others. For a prefetch, only blocks that a later kernel needs than the prefetched one:
- * positions within a kernel are less certain than its set of blocks. Named blocks leave the heap until the next ones
- * have been found. */
+/* Names blocks from the farthest next use on, as many as the list holds: the engine evicts one
+ * chunk, and the first block may share its chunk with others. For a prefetch, only blocks that a
+ * later kernel needs than the prefetched one: positions within a kernel are less certain than its
+ * set of blocks. Named blocks leave the heap until the next ones have been found. */
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     struct farthest *farthest = state;

@@ -26,7 +26,8 @@ static bool is_late(const struct ff__forecast *forecast, const struct ff__kernel
     return at->step + at->lasts + forecast->slack < progress->step;
 }
 
-/* The row of a block, FF_NONE if there is none, or no block: rows that are free have that number, too. */
+/* The row of a block, FF_NONE if there is none, or no block: rows that are free have that number,
+ * too. */
 static uint32_t row_of(const struct ff__forecast *forecast, const struct ff__block_table *table,
                        uint32_t block) {
     return block == FF_NONE ? FF_NONE : ff__row_find(&forecast->expected.tables, table, block);
@@ -45,8 +46,8 @@ static void move_here(struct ff__forecast *forecast, struct ff__kernel_progress 
     progress->front = at->block;
 }
 
-/* The row has come when it seemed to be over. Once more in this execution, and it lasts that long; else
- * its place is wrong. */
+/* The row has come when it seemed to be over. Once more in this execution, and it lasts that long;
+ * else its place is wrong. */
 static void come_late(struct ff__forecast *forecast, struct ff__kernel_progress *progress,
                       struct ff__block_table *table, const struct ff__recorded *recorded) {
     struct ff__row *at = ff__row_at(&forecast->expected.tables, table, recorded->row);
@@ -97,7 +98,8 @@ void ff__forecast_progress(struct ff__forecast *forecast, uint32_t tier,
     progress->front = at->block;
 }
 
-/* What lasted longer than its place says may not always: it is forgotten unless it is seen again. */
+/* What lasted longer than its place says may not always: it is forgotten unless it is seen again.
+ */
 static void fade(const struct ff__forecast *forecast, const struct ff__block_table *table) {
     for (uint32_t row = table->first; row != FF_NONE;) {
         struct ff__row *at = ff__row_at(&forecast->expected.tables, table, row);
@@ -106,8 +108,8 @@ static void fade(const struct ff__forecast *forecast, const struct ff__block_tab
     }
 }
 
-/* A launch that has ended used the block of this row: it tells how long that was after the launch that
- * used it before, and, with what was learned so, when it will be used again. */
+/* A launch that has ended used the block of this row: it tells how long that was after the launch
+ * that used it before, and, with what was learned so, when it will be used again. */
 static void learn_gap(struct ff__forecast *forecast, uint32_t tier, uint32_t id,
                       struct ff__row *row) {
     struct ff__tables *tables = &forecast->expected.tables;
@@ -144,8 +146,9 @@ static void finish_running(struct ff__forecast *forecast, uint32_t tier) {
     ff__table_number(&expected->tables, table);
 }
 
-/* Nothing is known of the blocks that a kernel uses in its first run, and resident blocks leave no faults to learn
- * from. As long as it runs, nothing is predicted: blocks leave, fault again, and its table becomes complete. */
+/* Nothing is known of the blocks that a kernel uses in its first run, and resident blocks leave no
+ * faults to learn from. As long as it runs, nothing is predicted: blocks leave, fault again, and
+ * its table becomes complete. */
 static bool is_trusted(const struct ff__forecast *forecast, const struct ff__sequence *sequence) {
     uint32_t table = sequence->ring[sequence->now % FF__RING].table;
     return table != FF_NONE && forecast->expected.tables.tables[table].runs > 0;
@@ -196,8 +199,8 @@ void ff__forecast_forget(struct ff__forecast *forecast, uint32_t block) {
 
 /* ---- the forecast ---- */
 
-/* Of the running kernel: whether it is done with the block, and else at which step it is needed, which
- * is at once if it has been in use and is used again. */
+/* Of the running kernel: whether it is done with the block, and else at which step it is needed,
+ * which is at once if it has been in use and is used again. */
 static bool is_over(const struct ff__forecast *forecast, const struct ff__kernel_progress *progress,
                     const struct ff__row *row, uint32_t *step) {
     if (progress->step == OVER || is_late(forecast, progress, row))
@@ -206,8 +209,8 @@ static bool is_over(const struct ff__forecast *forecast, const struct ff__kernel
     return false;
 }
 
-/* Whether the launch, whose table has the block, uses it from now on; a kernel that keeps no order may use it at any
- * time, from its start to its end. */
+/* Whether the launch, whose table has the block, uses it from now on; a kernel that keeps no order
+ * may use it at any time, from its start to its end. */
 static bool is_used(const struct ff__forecast *forecast, uint32_t tier, uint64_t turn,
                     uint32_t block, uint32_t *step) {
     const struct ff__sequence *sequence = &forecast->expected.sequences[tier];
@@ -242,7 +245,8 @@ uint64_t ff__forecast_next_launch(const struct ff__forecast *forecast, uint32_t 
     return next;
 }
 
-/* When a block that none of the predicted launches uses is used again, if it comes as it came before. */
+/* When a block that none of the predicted launches uses is used again, if it comes as it came
+ * before. */
 static uint64_t next_beyond(const struct ff__forecast *forecast, uint32_t tier, uint32_t block) {
     const struct ff__sequence *sequence = &forecast->expected.sequences[tier];
     uint64_t next = gap_of(forecast, tier, block)->next;

@@ -1,21 +1,23 @@
-/* The forecast of `deepum-plus`: which of the expected kernels uses a block next, and where in its order. Ours; the paper's
- * tables alone (deepum/expected.h) tell the kernel, not the place.
+/* The forecast of `deepum-plus`: which of the expected kernels uses a block next, and where in its
+ * order. Ours; the paper's tables alone (deepum/expected.h) tell the kernel, not the place.
  *
- * A row's place in the order of first touch is its step. The running kernel's progress is the step at which it was seen
- * last. From both follows what it still needs, and when. */
+ * A row's place in the order of first touch is its step. The running kernel's progress is the step
+ * at which it was seen last. From both follows what it still needs, and when. */
 #ifndef FF_POLICY_DEEPUM_PLUS_FORECAST_H
 #define FF_POLICY_DEEPUM_PLUS_FORECAST_H
 
 #include "policy/deepum/expected.h"
 
-/* A block's uses, if the tables have gaps; zero at first. By block and device, the one of tier 1 first. */
+/* A block's uses, if the tables have gaps; zero at first. By block and device, the one of tier 1
+ * first. */
 struct ff__gap {
     uint32_t last; /* the number of the launch that used it last; 0: none */
     uint32_t next; /* of the one that is expected to use it next; 0: not known */
     uint32_t id;   /* the former's execution ID */
 };
 
-/* Bytes of block state, for FF_TIERS_MAX: the records of expected.h, and behind those of all blocks the gaps. */
+/* Bytes of block state, for FF_TIERS_MAX: the records of expected.h, and behind those of all blocks
+ * the gaps. */
 #define FF__FORECAST_BLOCK_SIZE                                                                    \
     (FF__EXPECTED_BLOCK_SIZE(FF_TIERS_MAX) + (FF_TIERS_MAX - 1) * sizeof(struct ff__gap))
 
@@ -58,14 +60,15 @@ struct ff__block_table *ff__forecast_fault(struct ff__forecast *forecast, uint32
                                            uint32_t id, uint32_t before, uint32_t block,
                                            struct ff__recorded *recorded);
 
-/* The running kernel has been seen at a row of its table, which it must have. What comes back when it
- * seemed to be over is in use for longer, which is remembered. What has been on no device since the
- * kernel began, and comes when it seemed to be over, has a wrong place in the order and gets that where
- * the kernel is now: of a kernel on many processors, each with its part of the data, one part may have
- * been on the device, and left no faults, when the order was learned. Of random accesses, which have no
- * order, all rows come late: the table's score falls by two, and rises by one for what is in order.
- * A kernel that seems to have leapt ahead, and within a few faults is seen where it had been, has used a
- * single block out of its order. That gets its place there, and the progress is set back. */
+/* The running kernel has been seen at a row of its table, which it must have. What comes back when
+ * it seemed to be over is in use for longer, which is remembered. What has been on no device since
+ * the kernel began, and comes when it seemed to be over, has a wrong place in the order and gets
+ * that where the kernel is now: of a kernel on many processors, each with its part of the data, one
+ * part may have been on the device, and left no faults, when the order was learned. Of random
+ * accesses, which have no order, all rows come late: the table's score falls by two, and rises by
+ * one for what is in order. A kernel that seems to have leapt ahead, and within a few faults is
+ * seen where it had been, has used a single block out of its order. That gets its place there, and
+ * the progress is set back. */
 void ff__forecast_progress(struct ff__forecast *forecast, uint32_t tier,
                            const struct ff__recorded *recorded);
 

@@ -1,11 +1,12 @@
 /* DeepUM's pre-eviction (section 5.1): the least recently migrated block that neither the running
  * kernel nor the next N predicted ones are expected to use, ahead of need.
  *
- * The paper does not say what to evict if all blocks are expected, as in a loop over more data than fits. Here, a
- * prefetch evicts the least recently migrated block that is first needed by a later kernel than the prefetched one,
- * or nothing. Pre-eviction and faults evict one that the running kernel does not need. If there is none, pre-eviction
- * evicts nothing, and a fault evicts the block that the running kernel needs last. The expectation is the forecast of the
- * prefetch policy; without a forecast, this is lrm. */
+ * The paper does not say what to evict if all blocks are expected, as in a loop over more data than
+ * fits. Here, a prefetch evicts the least recently migrated block that is first needed by a later
+ * kernel than the prefetched one, or nothing. Pre-eviction and faults evict one that the running
+ * kernel does not need. If there is none, pre-eviction evicts nothing, and a fault evicts the block
+ * that the running kernel needs last. The expectation is the forecast of the prefetch policy;
+ * without a forecast, this is lrm. */
 #include "policy/common/evictor.h"
 #include "policy/common/migration_order.h"
 #include "policy/common/reserve.h"
@@ -14,18 +15,20 @@
 #include "policy/registry.h"
 
 #define LOOK 512u /* blocks of the order that one pick looks at; ours */
-/* Where no single pages leave: the engine takes one chunk, and the first block may share its own. */
+/* Where no single pages leave: the engine takes one chunk, and the first block may share its own.
+ */
 #define CHOICES 4u
 
-/* Of a block. A launch that is predicted to use it is cached: a search over many expected blocks, which is repeated
- * often, then asks the forecast about few of them again. */
+/* Of a block. A launch that is predicted to use it is cached: a search over many expected blocks,
+ * which is repeated often, then asks the forecast about few of them again. */
 struct predicted_block {
     struct ff__order_link link;
     uint32_t launch, retractions; /* as of then */
 };
 
-/* Where the search for a block that is not expected continues. It starts at the least recently migrated block when a
- * kernel begins, skips the blocks that were found to be expected since, and wraps around at the end. */
+/* Where the search for a block that is not expected continues. It starts at the least recently
+ * migrated block when a kernel begins, skips the blocks that were found to be expected since, and
+ * wraps around at the end. */
 struct hand {
     uint64_t launch;
     uint32_t at; /* FF_NONE: in front of all */
@@ -92,8 +95,8 @@ static struct question question_of(const struct ff_view *view, uint32_t tier) {
                              .from = FF_NO_USE};
 }
 
-/* Whether a block may go. What has just come may be unexpected because nothing has been learned from it
- * yet. */
+/* Whether a block may go. What has just come may be unexpected because nothing has been learned
+ * from it yet. */
 static inline bool may_go(const struct ff__order *order, uint32_t block,
                           const struct question *question) {
     struct predicted_block *place = (void *)ff__order_at(order, block);

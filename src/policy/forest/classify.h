@@ -1,11 +1,12 @@
-/* Forest's access pattern detector (Lin, Feng, Cox, Jeon, ISCA 2025): the class of a range's use, from samples of when its
- * pages were last used.
+/* Forest's access pattern detector (Lin, Feng, Cox, Jeon, ISCA 2025): the class of a range's use,
+ * from samples of when its pages were last used.
  *
- * A range is linear if a line through (page, rank of its last use) explains more than 80 % of the variance: R^2 > 0.8,
- * forwards or backwards. Otherwise its coverage decides: the distance between the lowest and the highest page used, over
- * the range's pages, is at least 0.6. Of these ranges, intensity is high where at least 0.4 of the range's pages were
- * used. Whether intensity is over the whole range or over what lies between the lowest and the highest page used the sources
- * do not settle: `within` chooses. */
+ * A range is linear if a line through (page, rank of its last use) explains more than 80 % of the
+ * variance: R^2 > 0.8, forwards or backwards. Otherwise its coverage decides: the distance between
+ * the lowest and the highest page used, over the range's pages, is at least 0.6. Of these ranges,
+ * intensity is high where at least 0.4 of the range's pages were used. Whether intensity is over
+ * the whole range or over what lies between the lowest and the highest page used the sources do not
+ * settle: `within` chooses. */
 #ifndef FF_POLICY_FOREST_CLASSIFY_H
 #define FF_POLICY_FOREST_CLASSIFY_H
 
@@ -34,8 +35,8 @@ struct ff__class_range {
     uint64_t page_count;
 };
 
-/* Samples name pages of the range, each once, in any order; their ranks differ. No samples: low coverage. Fewer than three
- * are never linear (ours): a line goes through any two. */
+/* Samples name pages of the range, each once, in any order; their ranks differ. No samples: low
+ * coverage. Fewer than three are never linear (ours): a line goes through any two. */
 enum ff__class ff__classify(const struct ff__class_limits *limits,
                             const struct ff__class_range *range, const struct ff_sample *samples,
                             uint32_t count);

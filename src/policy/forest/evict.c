@@ -1,14 +1,16 @@
-/* Forest's eviction (ISCA 2025): of the range that was used longest ago, the page that was used longest ago, with its leaf.
- * Where no single pages leave, the block that has this page.
+/* Forest's eviction (ISCA 2025): of the range that was used longest ago, the page that was used
+ * longest ago, with its leaf. Where no single pages leave, the block that has this page.
  *
- * Ranges that a running kernel uses have their last uses nanoseconds apart. While its warps wait for a page of one of them,
- * all the others are older, and the one that is oldest then is often small and used all the time. So ranges whose last uses
- * are at most `slack` ago are taken to be equally recent, and of these the one with most blocks loses a page (ours: the
- * sources do not say when the driver reads the order; slack=0 is their letter). `order` has other readings of a range's last
- * use; docs/results/forest.md compares them.
+ * Ranges that a running kernel uses have their last uses nanoseconds apart. While its warps wait
+ * for a page of one of them, all the others are older, and the one that is oldest then is often
+ * small and used all the time. So ranges whose last uses are at most `slack` ago are taken to be
+ * equally recent, and of these the one with most blocks loses a page (ours: the sources do not say
+ * when the driver reads the order; slack=0 is their letter). `order` has other readings of a
+ * range's last use; docs/results/forest.md compares them.
  *
- * A block remembers how old its oldest page was when its pages were last looked at. Pages only become younger, and those
- * that come are the youngest: the number is never too young, and most blocks need no second look. */
+ * A block remembers how old its oldest page was when its pages were last looked at. Pages only
+ * become younger, and those that come are the youngest: the number is never too young, and most
+ * blocks need no second look. */
 #include "policy/common/evictor.h"
 #include "policy/forest/profile.h"
 #include "policy/registry.h"
@@ -173,7 +175,8 @@ static uint32_t oldest_range(const struct page_hunt *hunt) {
     return oldest;
 }
 
-/* A page, and its use. Uses of pages are below FF_PAGE_UNUSED, and so is that of no page above all others. */
+/* A page, and its use. Uses of pages are below FF_PAGE_UNUSED, and so is that of no page above all
+ * others. */
 struct page_candidate {
     struct ff_page page;
     uint32_t use;

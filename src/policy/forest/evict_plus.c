@@ -1,15 +1,21 @@
 /* Ours: evicts by the classes that Forest's samples give, what is needed farthest in the future.
  *
- * A program that iterates goes through its linear ranges again and again in one order. Of such a range, what a launch has just
- * passed is needed last, and what came longest ago may be the next: Forest's order (evict.c), and any order by age, evicts
- * each block just before its use. So
- *   - a range is needed again as many launches after its last use as lay between its last uses. The range that is needed
- *     farthest in the future loses a block. One that has not been used for twice as long is not needed any more, nor is one that no
+ * A program that iterates goes through its linear ranges again and again in one order. Of such a
+ * range, what a launch has just passed is needed last, and what came longest ago may be the next:
+ * Forest's order (evict.c), and any order by age, evicts each block just before its use. So
+ *   - a range is needed again as many launches after its last use as lay between its last uses. The
+ *     range that is needed
+ *     farthest in the future loses a block. One that has not been used for twice as long is not
+ *     needed any more, nor is one that no
  *     launch has used although launches repeat;
- *   - a linear range, and one of high coverage and intensity, loses the block that came last, and thereby keeps a part of it
- *     for all passes. Any other range, and one whose blocks come in pieces, loses the block that came first;
- *   - the `latest` arrivals are spared, which the threads may still be using. Each range that a running launch uses has a part
- *     of them, because a launch may pass a small range slowly while it passes a large one, whose arrivals are then the latest;
+ *   - a linear range, and one of high coverage and intensity, loses the block that came last, and
+ *     thereby keeps a part of it
+ *     for all passes. Any other range, and one whose blocks come in pieces, loses the block that
+ *     came first;
+ *   - the `latest` arrivals are spared, which the threads may still be using. Each range that a
+ *     running launch uses has a part
+ *     of them, because a launch may pass a small range slowly while it passes a large one, whose
+ *     arrivals are then the latest;
  *   - what a running launch uses in another order than a line may be needed at once.
  * It needs only classes, launches and arrivals, and no times of last uses. */
 #include "policy/common/evictor.h"
@@ -203,7 +209,8 @@ static bool is_passed(const struct forest_plus_range *range) {
                                     range->profile.pattern == FF__CLASS_HIGH_INTENSITY);
 }
 
-/* Launches until the range is needed again, of what has been passed of it; 0: it may be needed now. */
+/* Launches until the range is needed again, of what has been passed of it; 0: it may be needed now.
+ */
 static uint32_t next_use(const struct plus *plus, const struct forest_plus_range *range) {
     uint32_t age = plus->launches - range->used;
     if (range->used == 0)
@@ -230,13 +237,15 @@ struct block_candidate {
     bool newest; /* it came last; else first */
 };
 
-/* Whether half of what is there has room for a third of `latest` of each range that running launches use. */
+/* Whether half of what is there has room for a third of `latest` of each range that running
+ * launches use. */
 static bool has_room(const struct plus *plus) {
     return plus->used_blocks > 0 && plus->latest / 3 * plus->used <= plus->held / 2;
 }
 
-/* Whether a running launch may be using the block, as one of the latest arrivals. If there is room, each range that launches
- * use has a share of `latest` by its size, and at least a third. Else they are the latest of all ranges. */
+/* Whether a running launch may be using the block, as one of the latest arrivals. If there is room,
+ * each range that launches use has a share of `latest` by its size, and at least a third. Else they
+ * are the latest of all ranges. */
 static bool is_spared(const struct forest_plus_hunt *hunt, uint32_t number, uint32_t block) {
     const struct plus *plus = hunt->plus;
     const struct forest_plus_range *range = range_at(plus, number);
@@ -260,8 +269,9 @@ static bool is_whole(const struct forest_plus_hunt *hunt, uint32_t block) {
     return ff_view_granule(hunt->naming.view, hunt->plus->tier, block) == FF_BLOCK_PAGES;
 }
 
-/* What comes in pieces is in use as long as pieces come, so that the latest arrivals are no blocks that have been passed. One
- * block alone may be there to show how much is used of each (common/density.h). */
+/* What comes in pieces is in use as long as pieces come, so that the latest arrivals are no blocks
+ * that have been passed. One block alone may be there to show how much is used of each
+ * (common/density.h). */
 static bool comes_whole(const struct forest_plus_hunt *hunt,
                         const struct forest_plus_range *range) {
     uint32_t last = range->last, before = last ? hunt->plus->blocks[last - 1].before : 0;

@@ -1,9 +1,10 @@
 /* Whether the second block of a 4 MiB tree is worth bringing, for whole blocks. Ours.
  *
- * A fault in one block of a linear range brings the other one, too, and saves its fault. On a device that is small for what runs
- * (many ranges, many threads), the other one is evicted before it is used, and both transfers were for nothing. That shows
- * when it faults in the launch during which it was brought: then more than every eighth are too many, as a fault costs
- * about that part of two transfers. */
+ * A fault in one block of a linear range brings the other one, too, and saves its fault. On a
+ * device that is small for what runs (many ranges, many threads), the other one is evicted before
+ * it is used, and both transfers were for nothing. That shows when it faults in the launch during
+ * which it was brought: then more than every eighth are too many, as a fault costs about that part
+ * of two transfers. */
 #ifndef FF_POLICY_FOREST_PAIRS_H
 #define FF_POLICY_FOREST_PAIRS_H
 
@@ -24,11 +25,12 @@ struct ff__pairs {
 
 void ff__pairs_start(struct ff__pairs *pairs, struct ff__pair_block *blocks);
 
-/* Whether to bring the other block of the next pair. While it is not worth it, every sixteenth is tried. */
+/* Whether to bring the other block of the next pair. While it is not worth it, every sixteenth is
+ * tried. */
 bool ff__pairs_next(struct ff__pairs *pairs);
 
-/* What happens: a launch begins or ends; the block is advised as the other one; a block of which nothing is there faults;
- * blocks arrive. */
+/* What happens: a launch begins or ends; the block is advised as the other one; a block of which
+ * nothing is there faults; blocks arrive. */
 static inline void ff__pairs_launch(struct ff__pairs *pairs, const struct ff_launch_event *event) {
     pairs->launches += event->begins;
 }

@@ -1,8 +1,10 @@
-/* Forest's prefetcher (ISCA 2025): with each faulted page comes its leaf, and then every node of the tree of which more than
- * half is there; the size of leaves and trees depends on how the range is used (profile.h).
+/* Forest's prefetcher (ISCA 2025): with each faulted page comes its leaf, and then every node of
+ * the tree of which more than half is there; the size of leaves and trees depends on how the range
+ * is used (profile.h).
  *
- * Trees of 4 MiB lie in two blocks. What such a tree wants of a block that has no fault itself is advised, as an answer to a
- * fault is about one block. A range whose first block is cut off has trees of 2 MiB there at most (ours). */
+ * Trees of 4 MiB lie in two blocks. What such a tree wants of a block that has no fault itself is
+ * advised, as an answer to a fault is about one block. A range whose first block is cut off has
+ * trees of 2 MiB there at most (ours). */
 #include "policy/forest/pairs.h"
 #include "policy/forest/profile.h"
 #include "policy/registry.h"
@@ -161,8 +163,8 @@ static void complete_leaves(const struct ff_view *view, uint32_t range, uint32_t
     }
 }
 
-/* A leaf that grows is completed at once; but not where the default tree comes back with a launch of which nothing is known
- * (ours). */
+/* A leaf that grows is completed at once; but not where the default tree comes back with a launch
+ * of which nothing is known (ours). */
 static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
                        struct ff_advice_list *advice) {
     struct forest_prefetch *forest = state;

@@ -86,7 +86,8 @@ static const char *const names[FF__CLASSES] = {
     [FF__CLASS_LOW_INTENSITY] = "high coverage, low intensity",
 };
 
-/* The record of a kernel and a range; NULL: there is none. Then *place is where its number can be put, or NULL. */
+/* The record of a kernel and a range; NULL: there is none. Then *place is where its number can be
+ * put, or NULL. */
 static struct ff__profile_record *find_record(const struct ff__profile *profile, uint32_t launch,
                                               uint32_t serial, uint32_t **place) {
     uint64_t mixed = ((uint64_t)launch << 32 | serial) * UINT64_C(0x9E3779B97F4A7C15);
@@ -267,7 +268,8 @@ static enum ff__class classify(const struct ff__profile *profile, const struct f
     return ff__classify(&profile->limits, &pages, round->items, round->count);
 }
 
-/* To the operands of the launch that are indexed by the same variable. Their leaves are completed by their next faults. */
+/* To the operands of the launch that are indexed by the same variable. Their leaves are completed
+ * by their next faults. */
 static void spread_class(struct ff__profile *profile, uint32_t range) {
     const struct ff__profile_range *known = ff__profile_range(profile, range);
     for (uint32_t i = 0; profile->similar && known->group && i < profile->range_end; i++) {

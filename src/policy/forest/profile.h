@@ -1,24 +1,27 @@
-/* The profiles of Forest (ISCA 2025): the class of each range's use under the kernel that runs, and the tree that goes with
- * it.
+/* The profiles of Forest (ISCA 2025): the class of each range's use under the kernel that runs, and
+ * the tree that goes with it.
  *
- * A launch arms samples of the ranges that it uses, and until they show a class each has the default tree. A round that
- * shows no pattern (low coverage) is followed by another one, up to `rounds` of them; then low coverage it is, and samples
- * are ceased. With `agree`, so many rounds one after another must show a class; with `keep`, a launch begins with the trees
- * that the range has (both are ours: docs/results/forest.md compares them). What has been found is recorded by (execution
- * ID, range), for reports.
+ * A launch arms samples of the ranges that it uses, and until they show a class each has the
+ * default tree. A round that shows no pattern (low coverage) is followed by another one, up to
+ * `rounds` of them; then low coverage it is, and samples are ceased. With `agree`, so many rounds
+ * one after another must show a class; with `keep`, a launch begins with the trees that the range
+ * has (both are ours: docs/results/forest.md compares them). What has been found is recorded by
+ * (execution ID, range), for reports.
  *
- * SpecForest skips the samples where a class is known before: `record` takes that of an earlier launch of the kernel,
- * `declared` has operands with a fixed stride linear, and with `similar` one of the operands that are indexed by the same
- * variable is sampled for all of them. What none of the three covers is profiled, with the default tree meanwhile.
+ * SpecForest skips the samples where a class is known before: `record` takes that of an earlier
+ * launch of the kernel, `declared` has operands with a fixed stride linear, and with `similar` one
+ * of the operands that are indexed by the same variable is sampled for all of them. What none of
+ * the three covers is profiled, with the default tree meanwhile.
  *
- * Prefetching and eviction both need the tree, and policies share nothing. So each has a profile of its own, and both are
- * shown the same launches and samples. A range has one class at a time: with several devices, that of the latest launch that
- * uses it.
+ * Prefetching and eviction both need the tree, and policies share nothing. So each has a profile of
+ * its own, and both are shown the same launches and samples. A range has one class at a time: with
+ * several devices, that of the latest launch that uses it.
  *
- * The paper keeps one tree with leaves of 16 KiB, and two marks at each inner node: isolation (its children are trees of
- * their own) and motion (its children are one leaf). All nodes of a level have the same marks in each of its four shapes, so
- * that the shape of a range is all that has to be kept, and a tree is reshaped by choosing another shape; the counts of
- * nodes are those of the pages that are there (common/tree.h). */
+ * The paper keeps one tree with leaves of 16 KiB, and two marks at each inner node: isolation (its
+ * children are trees of their own) and motion (its children are one leaf). All nodes of a level
+ * have the same marks in each of its four shapes, so that the shape of a range is all that has to
+ * be kept, and a tree is reshaped by choosing another shape; the counts of nodes are those of the
+ * pages that are there (common/tree.h). */
 #ifndef FF_POLICY_FOREST_PROFILE_H
 #define FF_POLICY_FOREST_PROFILE_H
 
@@ -122,8 +125,8 @@ struct ff__profile {
     uint64_t classes[FF__SOURCES];
 };
 
-/* Hooks, for states that begin with a struct ff__profile and range states that begin with a struct ff__profile_range of
- * `stride` bytes. */
+/* Hooks, for states that begin with a struct ff__profile and range states that begin with a struct
+ * ff__profile_range of `stride` bytes. */
 size_t ff__profile_arena_size(const int64_t *params);
 /* -EINVAL, with a line: parameters that contradict each other. */
 int ff__profile_start(struct ff__profile *profile, const struct ff_policy_env *env, size_t stride);

@@ -1,17 +1,17 @@
 /* Prefetching by a learned predictor (Long, Gong, Zhou, Zhang, arXiv 2203.12672, sections 4 and 6).
  *
- * A far fault brings its 64 KiB leaf and one page that the predictor expects the same warp, by SM and
- * place in it, to access 30 accesses later. Every access is a token of its warp's window. Of faults
- * that are merged only the first is predicted for: it is one request.
+ * A far fault brings its 64 KiB leaf and one page that the predictor expects the same warp, by SM
+ * and place in it, to access 30 accesses later. Every access is a token of its warp's window. Of
+ * faults that are merged only the first is predicted for: it is one request.
  *
  * Where the paper says nothing:
  *   wait=0      a fault is served at once, and the predicted page asked for when it is known
  *   wait=1      leaf and page are one request, which the prediction delays
  *   touches=0   predictions are made at faults
- *   touches=1   at the first access to a page that a prefetch has brought, too
- * Deltas are ours (learn/features.h); with delta=1 the paper's, from the last access, whatever its array.
- * Fine-tuning takes place every `tune` instructions of threads (section 7.1), on what was accessed since
- * the last time. */
+ *   touches=1 at the first access to a page that a prefetch has brought, too Deltas are ours
+ *   (learn/features.h); with delta=1 the paper's, from the last access, whatever its array.
+ *   Fine-tuning takes place every `tune` instructions of threads (section 7.1), on what was
+ *   accessed since the last time. */
 #include "policy/hlsh/lookahead.h"
 #include "policy/registry.h"
 

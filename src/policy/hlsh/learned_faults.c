@@ -1,10 +1,11 @@
 /* The learned predictor where only faults and launches are seen, as on the software device: ours.
  *
  * A token is a fault as it was served: its first page, and in place of the PC the running kernel's
- * execution ID. A stream is what one thread faults on (in the simulator: one SM, as the fault packets
- * of NVIDIA's devices name a uTLB). `learn` predicts, off the fault path; a fault brings
- * its leaf, whatever is predicted. What is learned comes from faults alone, and so from other streams
- * than those that farfault train makes models of: without a model it learns while running. */
+ * execution ID. A stream is what one thread faults on (in the simulator: one SM, as the fault
+ * packets of NVIDIA's devices name a uTLB). `learn` predicts, off the fault path; a fault brings
+ * its leaf, whatever is predicted. What is learned comes from faults alone, and so from other
+ * streams than those that farfault train makes models of: without a model it learns while running.
+ */
 #include "policy/hlsh/lookahead.h"
 #include "policy/registry.h"
 

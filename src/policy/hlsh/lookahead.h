@@ -1,9 +1,9 @@
 /* Pages that a predictor expects: what the policies `learned` and `learned-faults` share.
  *
- * A stream is what one cluster of warps, or one thread, accesses. Its state is that of the predictor's
- * window and its trail through the arrays; all streams lie in the policy's arena, by number, and cost
- * what is touched. A new predictor starts every stream anew: what windows hold of the past is in the
- * old one's numbers.
+ * A stream is what one cluster of warps, or one thread, accesses. Its state is that of the
+ * predictor's window and its trail through the arrays; all streams lie in the policy's arena, by
+ * number, and cost what is touched. A new predictor starts every stream anew: what windows hold of
+ * the past is in the old one's numbers.
  *
  * Predictions are made one after the other, as by one core. Where time is modelled, each takes
  * `latency`, and one that would have to wait for too many others is not made at all. */
@@ -96,7 +96,8 @@ struct ff__guess {
 bool ff__lookahead_predict(struct ff__lookahead *ahead, uint32_t stream, uint64_t now_ns,
                            struct ff__guess *guess);
 
-/* Adds the pages to bring for it to advice whose tier is set. False: there is no such page in the array. */
+/* Adds the pages to bring for it to advice whose tier is set. False: there is no such page in the
+ * array. */
 bool ff__lookahead_place(const struct ff__lookahead *ahead, const struct ff_view *view,
                          const struct ff__guess *guess, struct ff_advice *advice);
 

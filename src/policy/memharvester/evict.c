@@ -1,5 +1,5 @@
-/* memHarvester's pre-eviction (HUVM, section 4.2.1): the NVIDIA driver's order of eviction, and a thread that evicts ahead
- * of need while fewer than `reserve` chunks are free. */
+/* memHarvester's pre-eviction (HUVM, section 4.2.1): the NVIDIA driver's order of eviction, and a
+ * thread that evicts ahead of need while fewer than `reserve` chunks are free. */
 #include "policy/common/migration_order.h"
 #include "policy/registry.h"
 

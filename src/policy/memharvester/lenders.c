@@ -1,7 +1,7 @@
 #include "policy/memharvester/lenders.h"
 
-/* A quarter of the device at most, as pre-eviction has it, so that small devices lend, too. What the broker keeps of a
- * neighbour's memory, it has not lent to this program in the first place. */
+/* A quarter of the device at most, as pre-eviction has it, so that small devices lend, too. What
+ * the broker keeps of a neighbour's memory, it has not lent to this program in the first place. */
 static uint64_t kept(const struct ff__lenders *lenders, const struct ff_view *view, uint32_t tier) {
     uint64_t most = view->capacity[tier] / 4;
     if (view->lending[tier].guests_only)
@@ -9,7 +9,8 @@ static uint64_t kept(const struct ff__lenders *lenders, const struct ff_view *vi
     return lenders->keep < most ? lenders->keep : most;
 }
 
-/* Memory that is free, or is at once when guests with a copy on the host go; and of it what may be lent. */
+/* Memory that is free, or is at once when guests with a copy on the host go; and of it what may be
+ * lent. */
 static bool can_lend(const struct ff__lenders *lenders, const struct ff_view *view, uint32_t tier) {
     const struct ff_lending *lending = &view->lending[tier];
     uint64_t there = ff_view_free_pages(view, tier) + lending->removable;

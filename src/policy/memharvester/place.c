@@ -1,5 +1,5 @@
-/* memHarvester's hierarchical eviction (HUVM, section 4.1): a victim goes to a device that has idle memory, else to the
- * host; there into one page of 2 MiB, if `large` is on (section 4.2.2). */
+/* memHarvester's hierarchical eviction (HUVM, section 4.1): a victim goes to a device that has idle
+ * memory, else to the host; there into one page of 2 MiB, if `large` is on (section 4.2.2). */
 #include "policy/memharvester/lenders.h"
 #include "policy/registry.h"
 

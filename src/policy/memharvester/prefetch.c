@@ -1,7 +1,8 @@
-/* memHarvester's way of fetching (HUVM, sections 4.1 and 4.3): whole blocks on a fault; a part of each batch of faults by way
- * of devices that lend memory, over their own links to the host (parallel fault handling); the next blocks in the
- * direction of the faults, from the host to a lender or to the device itself, and from a lender to the device (multi-path
- * prefetch); and copies of guests to the host in the background, so that their memory can be reclaimed at once. */
+/* memHarvester's way of fetching (HUVM, sections 4.1 and 4.3): whole blocks on a fault; a part of
+ * each batch of faults by way of devices that lend memory, over their own links to the host
+ * (parallel fault handling); the next blocks in the direction of the faults, from the host to a
+ * lender or to the device itself, and from a lender to the device (multi-path prefetch); and copies
+ * of guests to the host in the background, so that their memory can be reclaimed at once. */
 #include "policy/memharvester/lenders.h"
 #include "policy/registry.h"
 
@@ -73,7 +74,8 @@ static int init(void *state, const struct ff_policy_env *env) {
     return 0;
 }
 
-/* The released module sets the threshold of the driver's tree to 1 %: any fault brings its whole block. */
+/* The released module sets the threshold of the driver's tree to 1 %: any fault brings its whole
+ * block. */
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     (void)state;
@@ -143,8 +145,8 @@ static bool advise_lend(struct prefetch *prefetch, const struct ff_view *view, u
     return ff_advice_add(advice, &lend);
 }
 
-/* The handlers of the lenders begin at the batch's end, that of the device at its head. All take the same number of
- * blocks, of those that have been evicted. */
+/* The handlers of the lenders begin at the batch's end, that of the device at its head. All take
+ * the same number of blocks, of those that have been evicted. */
 static void share_batch(struct prefetch *prefetch, const struct ff_view *view,
                         const struct ff_fault_group *groups, uint32_t count, uint32_t lender_count,
                         struct ff_advice_list *advice) {
@@ -157,7 +159,8 @@ static void share_batch(struct prefetch *prefetch, const struct ff_view *view,
     }
 }
 
-/* Each of the two threads that prefetch, one for blocks of the host and one for blocks of lenders, moves a block at a time. */
+/* Each of the two threads that prefetch, one for blocks of the host and one for blocks of lenders,
+ * moves a block at a time. */
 static bool is_at_work(const struct prefetch *prefetch, const struct ff_view *view, uint32_t tier,
                        uint32_t thread) {
     uint32_t block = prefetch->of[tier].at_work[thread];
@@ -193,7 +196,8 @@ static uint32_t block_of(const struct prefetch *prefetch, const struct prefetch_
     return distance > window->base ? FF_NONE : window->base - distance;
 }
 
-/* What is left of the window, as far as the threads come. The blocks of the one do not wait for those of the other. */
+/* What is left of the window, as far as the threads come. The blocks of the one do not wait for
+ * those of the other. */
 static void go_on(struct prefetch *prefetch, const struct ff_view *view, uint32_t tier,
                   struct ff_advice_list *advice) {
     struct prefetch_window *window = &prefetch->of[tier];
@@ -207,7 +211,8 @@ static void go_on(struct prefetch *prefetch, const struct ff_view *view, uint32_
     }
 }
 
-/* Up if the batch begins above where the last one was, else down. What is left of the last batch's blocks is dropped. */
+/* Up if the batch begins above where the last one was, else down. What is left of the last batch's
+ * blocks is dropped. */
 static void look_ahead(struct prefetch *prefetch, const struct ff_view *view, uint32_t tier,
                        uint32_t first, uint32_t last, bool to_lender,
                        struct ff_advice_list *advice) {
@@ -243,7 +248,8 @@ static uint32_t take_evicted(struct prefetch *prefetch) {
     return block;
 }
 
-/* How many blocks may be copied now: one thread of each program that harvests does it, a block at a time. */
+/* How many blocks may be copied now: one thread of each program that harvests does it, a block at a
+ * time. */
 static uint32_t copies_to_begin(const struct prefetch *prefetch, const struct ff_view *view) {
     uint32_t copied = 0, harvesters = 0;
     for (uint32_t tier = 1; tier < view->tier_count; tier++) {

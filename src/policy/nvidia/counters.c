@@ -3,8 +3,8 @@
  *
  * The first touch of a page that the host has content for maps it there. The device counts remote
  * accesses by 2 MiB, here by block, and remembers in which 64 KiB they were. At the threshold it
- * notifies the driver, which migrates what the host has of these 64 KiB pieces, with what the prefetch
- * tree adds, and clears the counter.
+ * notifies the driver, which migrates what the host has of these 64 KiB pieces, with what the
+ * prefetch tree adds, and clears the counter.
  *
  * What is left out: a notification names one address, and if the host's memory there is not one
  * physical chunk of 2 MiB, the driver migrates only that page. Here it always takes the pieces. */
@@ -64,8 +64,8 @@ static struct ff_mask tree_of(const struct counters *counters, const struct ff_v
     return ff_mask_minus(&pages, there);
 }
 
-/* Pages without content come; so do their neighbours, unless the host has them, which then are mapped
- * there when they are touched. */
+/* Pages without content come; so do their neighbours, unless the host has them, which then are
+ * mapped there when they are touched. */
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
     const struct ff_mask *host = ff_view_resident(view, FF_TIER_HOST, group->block);

@@ -1,5 +1,5 @@
-/* The tree prefetcher of the NVIDIA driver and its thrashing detection, as a policy: the driver's tree (tree_mask.h) asked
- * as the driver asks it (595.45.04, uvm_perf_prefetch.c). */
+/* The tree prefetcher of the NVIDIA driver and its thrashing detection, as a policy: the driver's
+ * tree (tree_mask.h) asked as the driver asks it (595.45.04, uvm_perf_prefetch.c). */
 #include "policy/nvidia/thrash.h"
 #include "policy/nvidia/tree_mask.h"
 #include "policy/registry.h"

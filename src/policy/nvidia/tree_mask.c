@@ -1,16 +1,17 @@
 /* The tree of the NVIDIA driver (595.45.04, uvm_perf_prefetch.c), page for page.
  *
- * A fault first fills its 64 KiB group; then the widest subtree around it of which more than `threshold` percent is
- * resident or coming is brought in whole.
+ * A fault first fills its 64 KiB group; then the widest subtree around it of which more than
+ * `threshold` percent is resident or coming is brought in whole.
  *
- * Left out, because nothing here has it: preferred locations (with one, the driver prefetches the whole of an untouched
- * block, and nothing away from the location), range groups, HMM. */
+ * Left out, because nothing here has it: preferred locations (with one, the driver prefetches the
+ * whole of an untouched block, and nothing away from the location), range groups, HMM. */
 #include "policy/nvidia/tree_mask.h"
 
 #include "policy/common/tree.h"
 
-/* The driver's tree stands over place i for page i - offset, so that a 64 KiB group of memory is an aligned group of 16
- * places. A block without one whole such group is not shifted and is one group by itself. */
+/* The driver's tree stands over place i for page i - offset, so that a 64 KiB group of memory is an
+ * aligned group of 16 places. A block without one whole such group is not shifted and is one group
+ * by itself. */
 struct places {
     uint32_t offset, count;
     bool one_group;
@@ -44,8 +45,8 @@ static struct ff_mask set_of(const struct places *places, const struct ff__tree_
     return ff_mask_and(&set, &valid);
 }
 
-/* Back to pages. The driver takes a subtree that starts left of the block to start at page `offset` and not at page 0;
- * that loses pages, and turns a short run inside out, which is then no run. */
+/* Back to pages. The driver takes a subtree that starts left of the block to start at page `offset`
+ * and not at page 0; that loses pages, and turns a short run inside out, which is then no run. */
 static struct ff_run pages_of(const struct places *places, struct ff_run subtree, bool quirk) {
     uint32_t first = subtree.first - places->offset;
     if (subtree.first < places->offset)
@@ -53,9 +54,10 @@ static struct ff_run pages_of(const struct places *places, struct ff_run subtree
     return (struct ff_run){first, subtree.end - places->offset};
 }
 
-/* The driver climbs once for each faulted page. Here a page inside the subtree found for an earlier one is skipped: its
- * own widest subtree is the same. For it passes and contains the page; and any wider one that contains the page contains
- * all of it, so also the earlier page, whose widest it would then have been. */
+/* The driver climbs once for each faulted page. Here a page inside the subtree found for an earlier
+ * one is skipped: its own widest subtree is the same. For it passes and contains the page; and any
+ * wider one that contains the page contains all of it, so also the earlier page, whose widest it
+ * would then have been. */
 static void add_subtrees(const struct places *places, const struct ff_mask *set,
                          const struct ff_mask *scan, const struct ff__tree_input *in,
                          struct ff_mask *out) {

@@ -1,8 +1,8 @@
-/* The block with the fewest accesses; of these one that was only read, and of these the one whose last
- * use is longest ago (UVMSmart's LFU 2MB).
+/* The block with the fewest accesses; of these one that was only read, and of these the one whose
+ * last use is longest ago (UVMSmart's LFU 2MB).
  *
- * Counts outlive an eviction, as UVMSmart's do. They have 27 bits; when one is full, all are halved:
- * a block's are when it is looked at, as often as its `halvings` lag behind. */
+ * Counts outlive an eviction, as UVMSmart's do. They have 27 bits; when one is full, all are
+ * halved: a block's are when it is looked at, as often as its `halvings` lag behind. */
 #include "base/heap.h"
 #include "policy/common/evictor.h"
 #include "policy/registry.h"
@@ -47,8 +47,8 @@ static uint64_t key_of(const struct lfu *lfu, struct lfu_block *record) {
     return ~(use << AGE_BITS | (record->used & ((UINT64_C(1) << AGE_BITS) - 1)));
 }
 
-/* Halved keys may be in another order: the heap is made anew. Adding the unit at a place writes to no
- * place behind it. */
+/* Halved keys may be in another order: the heap is made anew. Adding the unit at a place writes to
+ * no place behind it. */
 static void halve(struct lfu *lfu) {
     uint32_t count = lfu->heap.count;
     lfu->halvings++;
@@ -73,8 +73,8 @@ static void on_arrival(void *state, const struct ff_view *view, const struct ff_
         ff__heap_set(&lfu->heap, arrival->block, key_of(lfu, record));
 }
 
-/* The heap is left as it is: a key only gets less by a use, so that an old one is never too far down,
- * and the top is looked at again before anything is taken from it. */
+/* The heap is left as it is: a key only gets less by a use, so that an old one is never too far
+ * down, and the top is looked at again before anything is taken from it. */
 static void on_access(void *state, const struct ff_view *view, const struct ff_access_batch *batch,
                       struct ff_advice_list *advice) {
     (void)view, (void)advice;
@@ -109,7 +109,8 @@ static void block_freed(void *state, uint32_t block) {
 
 /* ---- victims ---- */
 
-/* As in groups.c: a block with pages missing goes only if there is no other, a reserved one last. */
+/* As in groups.c: a block with pages missing goes only if there is no other, a reserved one last.
+ */
 enum worth { WORTH_WHOLE, WORTH_PARTS, WORTH_RESERVED, WORTH_NOTHING };
 
 static enum worth worth_of(const struct lfu *lfu, const struct ff__naming *naming, uint32_t block,

@@ -1,7 +1,8 @@
-/* Least recently used: three policies that keep the same order of leaves and differ in what they take from its cold
- * end. By the block, the whole block whose last use is longest ago (UVMSmart's LRU 2MB). By the leaf, the coldest
- * 64 KiB leaf of that block (UVMSmart's sequential-local). By the tree, that leaf, and then any node of the block's
- * tree that is less than half valid loses the rest of its whole leaves (Ganguly's tree pre-eviction, ISCA 2019). */
+/* Least recently used: three policies that keep the same order of leaves and differ in what they
+ * take from its cold end. By the block, the whole block whose last use is longest ago (UVMSmart's
+ * LRU 2MB). By the leaf, the coldest 64 KiB leaf of that block (UVMSmart's sequential-local). By
+ * the tree, that leaf, and then any node of the block's tree that is less than half valid loses the
+ * rest of its whole leaves (Ganguly's tree pre-eviction, ISCA 2019). */
 #include "policy/common/groups.h"
 #include "policy/registry.h"
 

@@ -1,6 +1,7 @@
-/* UVMSmart's three hardware prefetchers: what comes along with a fault is near it, in the same block. They differ in
- * which pages these are (common/neighbours.h): the whole 64 KiB leaf and the nodes of the block's tree that are then
- * more than half valid (Ganguly, ISCA 2019), the leaf alone, or one page drawn from the tree. */
+/* UVMSmart's three hardware prefetchers: what comes along with a fault is near it, in the same
+ * block. They differ in which pages these are (common/neighbours.h): the whole 64 KiB leaf and the
+ * nodes of the block's tree that are then more than half valid (Ganguly, ISCA 2019), the leaf
+ * alone, or one page drawn from the tree. */
 #include "policy/common/neighbours.h"
 #include "policy/registry.h"
 

@@ -1,6 +1,6 @@
-/* Evicts a random block, but not one of the latest arrivals. When a program iterates over more data than fits, an order
- * by age evicts every block before its next use; random choice keeps a part. The latest arrivals stay
- * because the threads that faulted may still be using them. */
+/* Evicts a random block, but not one of the latest arrivals. When a program iterates over more data
+ * than fits, an order by age evicts every block before its next use; random choice keeps a part.
+ * The latest arrivals stay because the threads that faulted may still be using them. */
 #include "policy/common/lot.h"
 #include "policy/registry.h"
 

@@ -1,5 +1,5 @@
-/* Any page (UVMSmart's random 4KB). With a reserve, pages used longest ago are passed over, which is
- * what UVMSmart does with it: only then does the order matter. */
+/* Any page (UVMSmart's random 4KB). With a reserve, pages used longest ago are passed over, which
+ * is what UVMSmart does with it: only then does the order matter. */
 #include "policy/common/lot.h"
 #include "policy/common/recency.h"
 #include "policy/registry.h"

@@ -1,5 +1,5 @@
-/* Delayed migration (IPDPS 2020, UVMSmart's -enable_dma): a page is used over the link until its leaf
- * has been accessed often enough.
+/* Delayed migration (IPDPS 2020, UVMSmart's -enable_dma): a page is used over the link until its
+ * leaf has been accessed often enough.
  *
  * Every leaf counts its accesses in 27 bits and its round trips in 6; when one is full, all of its
  * kind are halved, each block's when it is looked at. All leaves of a block make a round trip when

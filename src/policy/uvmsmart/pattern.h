@@ -1,16 +1,17 @@
-/* What UVMSmart's smart runtime (DATE 2021) learns from the traffic of the link. For each kernel and
- * allocation, the leaves in the order of their transfers are LINEAR if sorted by address, else RANDOM;
- * and REUSE if one comes again, in this kernel or a later one. The patterns of an allocation's kernels
- * merge: linear with random is MIXED, with any reuse MIXED_REUSE, and that stays.
+/* What UVMSmart's smart runtime (DATE 2021) learns from the traffic of the link. For each kernel
+ * and allocation, the leaves in the order of their transfers are LINEAR if sorted by address, else
+ * RANDOM; and REUSE if one comes again, in this kernel or a later one. The patterns of an
+ * allocation's kernels merge: linear with random is MIXED, with any reuse MIXED_REUSE, and that
+ * stays.
  *
- * The runtime then only asks whether any allocation is anything but linear, and if not, whether any is
- * reused. Neither answer ever turns back, so that two bits are all there is to keep.
+ * The runtime then only asks whether any allocation is anything but linear, and if not, whether any
+ * is reused. Neither answer ever turns back, so that two bits are all there is to keep.
  *
- * Prefetching and eviction both need the answer, and policies share nothing. So each has a detector of
- * its own, and both are shown the same: kernels' starts, and arrivals, which on_used and on_arrival
- * report in the same order. (UVMSmart looks when a transfer is queued; the link serves the queue in
- * order.) With several devices, which UVMSmart does not have, an eviction policy sees its own device
- * only. */
+ * Prefetching and eviction both need the answer, and policies share nothing. So each has a detector
+ * of its own, and both are shown the same: kernels' starts, and arrivals, which on_used and
+ * on_arrival report in the same order. (UVMSmart looks when a transfer is queued; the link serves
+ * the queue in order.) With several devices, which UVMSmart does not have, an eviction policy sees
+ * its own device only. */
 #ifndef FF_POLICY_UVMSMART_PATTERN_H
 #define FF_POLICY_UVMSMART_PATTERN_H
 

@@ -1,10 +1,10 @@
-/* UVMSmart's migrations to the device (github DebashisGanguly/gpgpu-sim_UVMSmart, gpu-sim.cc): one prefetcher until
- * memory first fills and another one after that, delayed migration, and of the smart runtime the part
- * that turns to remote use. The options' numbers are UVMSmart's.
+/* UVMSmart's migrations to the device (github DebashisGanguly/gpgpu-sim_UVMSmart, gpu-sim.cc): one
+ * prefetcher until memory first fills and another one after that, delayed migration, and of the
+ * smart runtime the part that turns to remote use. The options' numbers are UVMSmart's.
  *
- * Memory has first filled when a fault wants more than is free but for what `buffer` keeps: that one
- * is the last to be served in the old way. UVMSmart, too, asks when it has queued a fault's transfers
- * whether it will have to evict for them. */
+ * Memory has first filled when a fault wants more than is free but for what `buffer` keeps: that
+ * one is the last to be served in the old way. UVMSmart, too, asks when it has queued a fault's
+ * transfers whether it will have to evict for them. */
 #include "policy/common/neighbours.h"
 #include "policy/registry.h"
 #include "policy/uvmsmart/delay.h"

@@ -206,8 +206,8 @@ struct page_seen {
     bool wrote;   /* it did */
 };
 
-/* Uses of an order, each page once in a group. Whether one counts as a fetch is known at once; as a write-back, by
- * whether the page was written to when it was last used. */
+/* Uses of an order, each page once in a group. Whether one counts as a fetch is known at once; as a
+ * write-back, by whether the page was written to when it was last used. */
 static size_t order_uses(const struct ff__touches *touches, enum ff__touch_order order,
                          enum motive motive, struct page_seen *pages, struct ff__page_use *uses) {
     size_t count = 0;
@@ -251,7 +251,8 @@ int ff__bound_find(const struct ff__touches *touches, enum ff__touch_order order
         status = find_least(touches, order, memory, WRITE_BACK, &out->written_back);
     if (!status)
         status = find_least(touches, FF__ORDER_ANY, memory, WRITE_BACK, &any_order);
-    /* which may be more: a page that a launch has written to and only reads after that still has to leave by a copy */
+    /* which may be more: a page that a launch has written to and only reads after that still has to
+     * leave by a copy */
     if (!status && any_order > out->written_back)
         out->written_back = any_order;
     return status;

@@ -19,9 +19,9 @@ struct ff__import_format {
     int (*run)(const char *path, const struct ff__sink *sink, struct ff_error *error);
 };
 
-/* NULL `format`: guessed from the file. -EINVAL: unknown format (the message lists them); -ENOENT and
- * others of reading; -EBADMSG: not in that format, or damaged: the message names the line; -ENOTSUP:
- * packed, or a variant that cannot be read. */
+/* NULL `format`: guessed from the file. -EINVAL: unknown format (the message lists them); -ENOENT
+ * and others of reading; -EBADMSG: not in that format, or damaged: the message names the line;
+ * -ENOTSUP: packed, or a variant that cannot be read. */
 int ff__import_find(const char *path, const char *format, const struct ff__import_format **out,
                     struct ff_error *error);
 

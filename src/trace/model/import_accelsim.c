@@ -172,7 +172,8 @@ static bool is_kernel(const char *path) {
     return ends(path, ".traceg") || ends(path, ".xz");
 }
 
-/* A list comes from elsewhere: it can name what lies beside it, or in a folder there, and nothing else. */
+/* A list comes from elsewhere: it can name what lies beside it, or in a folder there, and nothing
+ * else. */
 static bool leads_away(const char *name) {
     bool away = name[0] == '/';
     for (const char *part = name; part && !away; part = strchr(part, '/')) {

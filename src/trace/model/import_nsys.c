@@ -1,6 +1,6 @@
-/* Nsight Systems' SQLite exports (nsys export --type sqlite): kernels, unified-memory migrations and
- * page faults, allocations. Which tables there are depends on what was recorded, and which columns on
- * the version; what is missing is left out.
+/* Nsight Systems' SQLite exports (nsys export --type sqlite): kernels, unified-memory migrations
+ * and page faults, allocations. Which tables there are depends on what was recorded, and which
+ * columns on the version; what is missing is left out.
  *
  * One query brings everything into the order of time; it runs twice, first to find which memory is
  * used. */
@@ -39,8 +39,8 @@ enum row_kind {
     ROW_FREE
 };
 
-/* Columns of the query. Meaning of v1..v6, by row: address and bytes; of kernels the launch's numbers
- * below. */
+/* Columns of the query. Meaning of v1..v6, by row: address and bytes; of kernels the launch's
+ * numbers below. */
 enum { AT, ROW, DEVICE, PID, V1, V2, V3, V4, V5, V6, NAME };
 
 struct nsys_import {

@@ -18,14 +18,15 @@ struct ff__lines {
 /* Opens a file for reading; -EINVAL: it is not a regular one. */
 int ff__open_regular(const char *path, FILE **out, struct ff_error *error);
 
-/* 1: a line is there; 0: the end; -EBADMSG: it is too long or no text; or another negative errno. */
+/* 1: a line is there; 0: the end; -EBADMSG: it is too long or no text; or another negative errno.
+ */
 int ff__next_line(struct ff__lines *lines);
 
 /* "NAME:NUMBER: WHAT" and -EBADMSG. */
 int ff__bad_line(struct ff__lines *lines, const char *what);
 
-/* The next word of a line, words being apart by blanks; *at goes behind it. Its length, 0 at the end of
- * the line. */
+/* The next word of a line, words being apart by blanks; *at goes behind it. Its length, 0 at the
+ * end of the line. */
 size_t ff__next_word(const char **at, const char **word);
 
 /* A number in base 10 or 16 (with or without 0x) that is the whole next word. False: it is not. */

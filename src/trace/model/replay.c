@@ -15,8 +15,9 @@
 #define SECTOR          32u
 #define SECTORS_UNKNOWN 4u /* a full warp with 4 bytes a lane, side by side */
 #define NO_LAUNCH       "(no launch)"
-#define RUNNING_MAX     4096u  /* launches at the same time */
-#define GRID_SLACK      65536u /* a grid may have this many idle warps and still be kept as it was */
+#define RUNNING_MAX     4096u /* launches at the same time */
+/* a grid may have this many idle warps and still be kept as it was */
+#define GRID_SLACK 65536u
 
 /* The workload's own: the actions in their order, and all steps. */
 struct replay {
@@ -182,7 +183,8 @@ static int end(struct builder *builder, size_t index) {
     return status;
 }
 
-/* Ends the launches that stand for accesses outside of launches: of one device, or (DEVICES) of all. */
+/* Ends the launches that stand for accesses outside of launches: of one device, or (DEVICES) of
+ * all. */
 static int end_outside(struct builder *builder, uint32_t device) {
     int status = 0;
     for (size_t i = builder->running_count; i-- > 0 && !status;)
@@ -317,8 +319,9 @@ static int add_access(struct builder *builder, const struct ff_trace_event *even
     if (status)
         return status;
     bool fault = event->kind == FF_TRACE_FAULT;
-    /* a launch that writes what was there before has not written, as far as a software device can tell; what the host
-     * writes has hardly ever been there before, and may be told of only after its launch, which is none, has ended */
+    /* a launch that writes what was there before has not written, as far as a software device can
+     * tell; what the host writes has hardly ever been there before, and may be told of only after
+     * its launch, which is none, has ended */
     bool decides_later = builder->info.touches && !running->outside;
     running->accesses[running->count++] = (struct ff__step_access){
         .page = page,

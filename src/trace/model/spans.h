@@ -1,8 +1,9 @@
 /* Ranges for addresses whose allocations were not recorded.
  *
- * First every address that occurs is told, and every allocation that is known; then they are settled
- * into ranges: the known allocations as they are, and outside of them one range for every run of
- * touched 2 MiB blocks that lie side by side. A range begins to exist when it is first used. */
+ * First every address that occurs is told, and every allocation that is known; then they are
+ * settled into ranges: the known allocations as they are, and outside of them one range for every
+ * run of touched 2 MiB blocks that lie side by side. A range begins to exist when it is first used.
+ */
 #ifndef FF_TRACE_MODEL_SPANS_H
 #define FF_TRACE_MODEL_SPANS_H
 
@@ -37,8 +38,8 @@ int ff__spans_touch(struct ff__spans *spans, uint32_t space, uint64_t address, u
 int ff__spans_settle(struct ff__spans *spans);
 void ff__spans_fini(struct ff__spans *spans);
 
-/* The range an address lies in, announced to the sink if it was not, and the page of it. `like` says
- * when, and on which device. -ERANGE: never touched. */
+/* The range an address lies in, announced to the sink if it was not, and the page of it. `like`
+ * says when, and on which device. -ERANGE: never touched. */
 int ff__spans_use(struct ff__spans *spans, const struct ff__sink *sink,
                   const struct ff_trace_event *like, uint32_t space, uint64_t address,
                   uint32_t *range, uint64_t *page);

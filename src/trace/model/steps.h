@@ -9,8 +9,8 @@
 
 /* One page access; without instructions, another page of the access before it, of the same warp. */
 struct ff__step_access {
-    uint64_t
-        page; /* array in the upper 24 bits, page in it below; or FF__ACCESS_NONE: instructions alone */
+    /* array in the upper 24 bits, page in it below; or FF__ACCESS_NONE: instructions alone */
+    uint64_t page;
     uint32_t cta, warp, pc, instructions;
     uint16_t sectors;
     bool write;

@@ -64,7 +64,8 @@ static uint64_t volume(const uint64_t size[3]) {
     return product < SOFT_LIMIT ? product : 0;
 }
 
-/* What else is there (registers, shared memory) is not needed, and in real files not always true. */
+/* What else is there (registers, shared memory) is not needed, and in real files not always true.
+ */
 static int read_header_line(struct parser *parser) {
     struct ff__traceg_kernel *kernel = &parser->kernel;
     const char *line = parser->lines.text, *value;

@@ -1,6 +1,7 @@
 /* Kernel traces of Accel-Sim's NVBit tracer, `.traceg`, versions 1 to 5 (accel-sim-framework:
- * util/tracer_nvbit/tracer_tool/tracer_tool.cu writes them, traces-processing/post-traces-processing.cpp
- * groups them by thread block, gpu-simulator/trace-parser/trace_parser.cc reads them). */
+ * util/tracer_nvbit/tracer_tool/tracer_tool.cu writes them,
+ * traces-processing/post-traces-processing.cpp groups them by thread block,
+ * gpu-simulator/trace-parser/trace_parser.cc reads them). */
 #ifndef FF_TRACE_MODEL_TRACEG_H
 #define FF_TRACE_MODEL_TRACEG_H
 
@@ -36,8 +37,8 @@ struct ff__traceg_reader {
     void *self;
 };
 
-/* Accesses to device memory only. -EBADMSG: the message names the line; -ENOTSUP; or what a callback
- * has returned. */
+/* Accesses to device memory only. -EBADMSG: the message names the line; -ENOTSUP; or what a
+ * callback has returned. */
 int ff__traceg_read(FILE *file, const char *name, const struct ff__traceg_reader *reader,
                     struct ff_error *error);
 

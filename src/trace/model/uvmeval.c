@@ -40,8 +40,8 @@ static bool skip_dmesg(const char **at, uint64_t *time_ns) {
     return true;
 }
 
-/* ",MASK,INSTANCES,CLIENT TYPE,ENGINE TYPE,CLIENT,ENGINE,UTLB,GPC,..." of uvm_fault_buffer_entry_t; some patches
- * of theirs print less. */
+/* ",MASK,INSTANCES,CLIENT TYPE,ENGINE TYPE,CLIENT,ENGINE,UTLB,GPC,..." of uvm_fault_buffer_entry_t;
+ * some patches of theirs print less. */
 static void parse_source(const char *at, struct ff__uvmeval_line *out) {
     enum { MASK, INSTANCES, CLIENT_TYPE, ENGINE_TYPE, CLIENT, ENGINE, UTLB, GPC, FIELDS };
     uint64_t fields[FIELDS];

@@ -1,6 +1,6 @@
 /* Lines of the fault log of the patched NVIDIA driver of uvm-eval (github.com/tallendev/uvm-eval,
- * drivers: "faults", uvm_gpu_replayable_faults.c and uvm_va_block.c): the kernel's log, as /dev/kmsg
- * or dmesg shows it. */
+ * drivers: "faults", uvm_gpu_replayable_faults.c and uvm_va_block.c): the kernel's log, as
+ * /dev/kmsg or dmesg shows it. */
 #ifndef FF_TRACE_MODEL_UVMEVAL_H
 #define FF_TRACE_MODEL_UVMEVAL_H
 

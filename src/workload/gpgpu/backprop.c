@@ -1,11 +1,11 @@
-/* Rodinia's backprop as UVMSmart ran it (benchmarks/Managed/backprop): one training step of a network
- * of n inputs, 16 hidden units and one output.
+/* Rodinia's backprop as UVMSmart ran it (benchmarks/Managed/backprop): one training step of a
+ * network of n inputs, 16 hidden units and one output.
  *
- * CTAs of 16x16 threads, one for 16 inputs. forward: products of 16 inputs with their weights, summed
- * in shared memory. adjust: new weights from old ones. The forward kernel uses one set of weights, the
- * second kernel a copy of it and the momentum array, so that together they touch three sets: 6785
- * pages at n = 131056, which is what the published on-demand run faults. (UVMSmart's 17.56 MB are the
- * second kernel's arrays alone.) */
+ * CTAs of 16x16 threads, one for 16 inputs. forward: products of 16 inputs with their weights,
+ * summed in shared memory. adjust: new weights from old ones. The forward kernel uses one set of
+ * weights, the second kernel a copy of it and the momentum array, so that together they touch three
+ * sets: 6785 pages at n = 131056, which is what the published on-demand run faults. (UVMSmart's
+ * 17.56 MB are the second kernel's arrays alone.) */
 #include "workload/model.h"
 
 #define HIDDEN 16

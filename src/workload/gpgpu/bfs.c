@@ -1,11 +1,11 @@
-/* Rodinia's bfs as UVMSmart ran it (benchmarks/Managed/bfs): breadth-first search by levels, a thread
- * for every node, two kernels a level, until a level finds no new node. Which threads have work comes
- * from a search at open time.
+/* Rodinia's bfs as UVMSmart ran it (benchmarks/Managed/bfs): breadth-first search by levels, a
+ * thread for every node, two kernels a level, until a level finds no new node. Which threads have
+ * work comes from a search at open time.
  *
  * The default graph has as many nodes and edges as the published graph256k. The published log's
- * counts of stores give its levels: 1, 7, 34, 170, 928, 5184, 26861, 102564, 117112, 8578 and 5 nodes.
- * The flag that ends the loop is not managed memory, and the host copies it with cudaMemcpy after
- * every level, which moves no managed page: no action here. */
+ * counts of stores give its levels: 1, 7, 34, 170, 928, 5184, 26861, 102564, 117112, 8578 and 5
+ * nodes. The flag that ends the loop is not managed memory, and the host copies it with cudaMemcpy
+ * after every level, which moves no managed page: no action here. */
 #include "workload/graph/lanes.h"
 
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static uint32_t lanes_to_unvisited(const struct bfs *model, uint64_t first, uint
     return active;
 }
 
-/* The loop's body: the edge; whether its end was visited; the own cost; the end's cost and flag; and
- * again the bounds of the loop, which a store might have changed. */
+/* The loop's body: the edge; whether its end was visited; the own cost; the end's cost and flag;
+ * and again the bounds of the loop, which a store might have changed. */
 static bool expand_round(const struct ff__workload *workload, uint64_t first, uint32_t mask,
                          uint64_t round, uint32_t place, uint32_t level, struct ff__step *out) {
     const struct bfs *model = workload->data;

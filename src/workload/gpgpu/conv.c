@@ -1,6 +1,7 @@
 /* PolyBench/GPU's convolutions: every inner point of B from points of A around it. CTAs of 32x8
  * threads: a warp is 32 points of one row. UVMSmart ran 2DCONV (benchmarks/Managed/2DCONV), in one
- * launch; it does not ship 3DCONV, whose size is PolyBench's, with a launch for each inner plane. */
+ * launch; it does not ship 3DCONV, whose size is PolyBench's, with a launch for each inner plane.
+ */
 #include "workload/model.h"
 
 #define POINTS_MAX 11

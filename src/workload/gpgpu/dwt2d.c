@@ -1,14 +1,16 @@
-/* Rodinia's dwt2d (cuda/dwt2d): the 5/3 wavelet transform of a picture with three colours, level by level.
+/* Rodinia's dwt2d (cuda/dwt2d): the 5/3 wavelet transform of a picture with three colours, level by
+ * level.
  *
- * One kernel splits the picture into its colours. Then, colour by colour: a copy of it is kept; each level goes through
- * the colour and writes four bands, one behind the other, each a quarter of its size; and the band of low frequencies is copied to
- * where the colour was, as the next level's input. A CTA is as wide as its window and goes down 8 rows at a time: each
- * thread loads its column, and writes a column of the bands. Half of the warps write the bands of even columns, half those of
- * odd ones.
+ * One kernel splits the picture into its colours. Then, colour by colour: a copy of it is kept;
+ * each level goes through the colour and writes four bands, one behind the other, each a quarter of
+ * its size; and the band of low frequencies is copied to where the colour was, as the next level's
+ * input. A CTA is as wide as its window and goes down 8 rows at a time: each thread loads its
+ * column, and writes a column of the bands. Half of the warps write the bands of even columns, half
+ * those of odd ones.
  *
- * Left out: the three threads of each CTA that also load a column beside the window, and threads beyond the right edge, which
- * load what others do. Instructions between memory accesses are ours, estimated from the source. The host reads the bands at
- * the end. */
+ * Left out: the three threads of each CTA that also load a column beside the window, and threads
+ * beyond the right edge, which load what others do. Instructions between memory accesses are ours,
+ * estimated from the source. The host reads the bands at the end. */
 #include "workload/model.h"
 
 #define COLOURS    3u
@@ -102,7 +104,8 @@ static bool load(const struct dwt2d_warp *at, struct ff__step *out, int64_t row,
                               (y * at->n + x) * 4, ff__lanes(at->n, x) * 4);
 }
 
-/* Even rows go to the upper bands, odd ones to the lower ones. What lies below the picture is not written. */
+/* Even rows go to the upper bands, odd ones to the lower ones. What lies below the picture is not
+ * written. */
 static bool store(const struct dwt2d_warp *at, struct ff__step *out, uint64_t row) {
     uint64_t half = at->n / 2, band = half * half;
     uint32_t is_odd = at->warp >= at->warps / 2;

@@ -1,5 +1,5 @@
-/* PolyBench/GPU's FDTD-2D as UVMSmart ran it (benchmarks/Managed/FDTD-2D): three kernels a time step
- * over three fields of n x n floats, which all are used in every step.
+/* PolyBench/GPU's FDTD-2D as UVMSmart ran it (benchmarks/Managed/FDTD-2D): three kernels a time
+ * step over three fields of n x n floats, which all are used in every step.
  *
  * CTAs of 32x8 threads, so a warp is 32 columns of one row. ex has one column and ey one row more.
  * The host waits after every kernel with cudaThreadSynchronize, which UVMSmart, other than
@@ -53,7 +53,8 @@ static bool leave(struct ff__step *out, uint32_t kernel, uint32_t index) {
     return index == 0 && ff__step_compute(out, ff__pc(kernel, 31), 14);
 }
 
-/* ey -= (hz - hz of the row above) / 2; row 0 is set to the source's value. 34 instructions a thread. */
+/* ey -= (hz - hz of the row above) / 2; row 0 is set to the source's value. 34 instructions a
+ * thread. */
 static bool step_ey(const struct ff__workload *workload, const struct ff__kernel *kernel,
                     uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct ff__array *arrays = workload->arrays;

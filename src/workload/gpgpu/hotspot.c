@@ -1,8 +1,8 @@
 /* Rodinia's hotspot as UVMSmart ran it (benchmarks/Managed/hotspot): temperatures of an n x n grid.
  *
- * A CTA of 16x16 threads loads its square of temperatures and powers, goes `pyramid` steps forward in
- * shared memory, and stores the middle of the square, which shrinks by one on every side and step.
- * Squares overlap so that the middles tile the grid. The host reads the result at the end. */
+ * A CTA of 16x16 threads loads its square of temperatures and powers, goes `pyramid` steps forward
+ * in shared memory, and stores the middle of the square, which shrinks by one on every side and
+ * step. Squares overlap so that the middles tile the grid. The host reads the result at the end. */
 #include "workload/model.h"
 
 #define SIDE 16

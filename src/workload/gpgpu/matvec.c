@@ -12,8 +12,8 @@ enum { N, TRANSPOSED, IN, OUT };
 struct matvec {
     const char *arrays[1 + VECTORS_MAX];
     uint32_t count;
-    /* out += A * in, a thread for each row: at any moment, the lanes of a warp are a row apart. Or its
-     * transpose, a thread for each column: the lanes are neighbours. */
+    /* out += A * in, a thread for each row: at any moment, the lanes of a warp are a row apart. Or
+     * its transpose, a thread for each column: the lanes are neighbours. */
     struct matvec_product {
         const char *name; /* of the kernel */
         bool transposed;
@@ -43,8 +43,8 @@ static bool load_matrix(struct ff__step *out, const struct ff__array *matrix, ui
 }
 
 /* The sum is loaded once and stored in every round, because it could be one of the operands. The
- * published log of ATAX has 4.6 instructions a round: load, load, multiply and add, store, and a share
- * of an unrolled loop's. */
+ * published log of ATAX has 4.6 instructions a round: load, load, multiply and add, store, and a
+ * share of an unrolled loop's. */
 static bool step(const struct ff__workload *workload, const struct ff__kernel *kernel, uint32_t cta,
                  uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct ff__array *arrays = workload->arrays;

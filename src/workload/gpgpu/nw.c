@@ -1,6 +1,6 @@
-/* Rodinia's nw, Needleman-Wunsch, as UVMSmart ran it (benchmarks/Managed/nw): a matrix of scores, 16x16
- * pieces at a time, one launch for each diagonal of pieces. CTAs of 16 threads, half a warp: a thread
- * for each column of its piece, which it reads and writes row by row. */
+/* Rodinia's nw, Needleman-Wunsch, as UVMSmart ran it (benchmarks/Managed/nw): a matrix of scores,
+ * 16x16 pieces at a time, one launch for each diagonal of pieces. CTAs of 16 threads, half a warp:
+ * a thread for each column of its piece, which it reads and writes row by row. */
 #include "workload/model.h"
 
 #define SIDE 16
@@ -18,8 +18,8 @@ static uint32_t arrays(const struct ff__workload_type *type, const void *values,
     return ARRAYS;
 }
 
-/* Places 0 to 15 load the piece's rows of the reference, 16 the score in the corner, 17 those to the
- * left, 18 those above; 19 to 34 store the rows. The upper kernel begins with the corner. */
+/* Places 0 to 15 load the piece's rows of the reference, 16 the score in the corner, 17 those to
+ * the left, 18 those above; 19 to 34 store the rows. The upper kernel begins with the corner. */
 static uint32_t place_of(uint32_t index, bool lower) {
     if (lower || index > SIDE)
         return index;

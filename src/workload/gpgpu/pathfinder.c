@@ -1,7 +1,7 @@
 /* Rodinia's pathfinder as UVMSmart ran it (benchmarks/Managed/pathfinder): the cheapest way over a
- * grid, row by row. A launch goes `pyramid` rows further: CTAs of 256 threads load a piece of the row
- * before, read their piece of each new row, one thread less on either side every time, and store
- * what is left in the middle. */
+ * grid, row by row. A launch goes `pyramid` rows further: CTAs of 256 threads load a piece of the
+ * row before, read their piece of each new row, one thread less on either side every time, and
+ * store what is left in the middle. */
 #include "workload/model.h"
 
 #define CTA_THREADS 256
@@ -24,7 +24,8 @@ static uint32_t arrays(const struct ff__workload_type *type, const void *values,
     return ARRAYS;
 }
 
-/* Columns of the warp that are at least `margin` threads inside of the CTA, and inside of the grid. */
+/* Columns of the warp that are at least `margin` threads inside of the CTA, and inside of the grid.
+ */
 static inline bool find_columns(const struct ff__kernel *kernel, uint32_t cta, uint32_t warp,
                                 int64_t margin, int64_t *left, int64_t *right) {
     int64_t depth = (int64_t)kernel->argument[DEPTH], columns = (int64_t)kernel->argument[COLUMNS];

@@ -1,6 +1,6 @@
-/* UVMSmart's ra, random access (benchmarks/Managed/ra): every 100th thread looks up a random place of
- * a table and writes there, in another array. The host draws the places; here they are a function of
- * the seed and the thread. */
+/* UVMSmart's ra, random access (benchmarks/Managed/ra): every 100th thread looks up a random place
+ * of a table and writes there, in another array. The host draws the places; here they are a
+ * function of the seed and the thread. */
 #include "workload/model.h"
 
 #define EVERY 100

@@ -1,6 +1,6 @@
 /* Rodinia's srad_v2 as UVMSmart ran it (benchmarks/Managed/srad_v2): noise out of an image. Two
- * kernels an iteration over CTAs of 16x16 points; before each, the host reads a corner of the image of
- * 128x128 points. UVMSmart has only the image in managed memory; the coefficient and the four
+ * kernels an iteration over CTAs of 16x16 points; before each, the host reads a corner of the image
+ * of 128x128 points. UVMSmart has only the image in managed memory; the coefficient and the four
  * derivatives are cudaMalloc's, and do not appear here unless all=1 is asked for. */
 #include "workload/model.h"
 

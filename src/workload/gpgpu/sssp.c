@@ -1,10 +1,11 @@
-/* Shortest paths as UVMSmart ran them (benchmarks/Managed/sssp): Harish and Narayanan's two kernels a
- * round, in groups of five rounds until nothing changes, at most 15 rounds. Which threads have work
- * comes from running it at open time.
+/* Shortest paths as UVMSmart ran them (benchmarks/Managed/sssp): Harish and Narayanan's two kernels
+ * a round, in groups of five rounds until nothing changes, at most 15 rounds. Which threads have
+ * work comes from running it at open time.
  *
- * CTAs of 16 threads, half a warp. The flags of the frontier are cudaMalloc's and do not appear here,
- * but for the instructions (26, 20 and 22 a thread without work, as in the published log); the host copies them with cudaMemcpy, which moves no managed page. The
- * distances are set by a kernel: the host writes neither array. */
+ * CTAs of 16 threads, half a warp. The flags of the frontier are cudaMalloc's and do not appear
+ * here, but for the instructions (26, 20 and 22 a thread without work, as in the published log);
+ * the host copies them with cudaMemcpy, which moves no managed page. The distances are set by a
+ * kernel: the host writes neither array. */
 #include "workload/graph/lanes.h"
 
 #include <float.h>
@@ -43,8 +44,8 @@ static bool initialize(const struct ff__workload *workload, const struct ff__ker
                               &workload->arrays[index ? UPDATING : SHORTEST], first * 4, lanes * 4);
 }
 
-/* Nodes of the frontier offer their neighbours a way: edge, own distance, weight, and the minimum in
- * memory, which is a load and at least one compare-and-swap. */
+/* Nodes of the frontier offer their neighbours a way: edge, own distance, weight, and the minimum
+ * in memory, which is a load and at least one compare-and-swap. */
 static bool relax(const struct ff__workload *workload, const struct ff__kernel *kernel,
                   uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct sssp *model = workload->data;

@@ -1,7 +1,7 @@
-/* Parboil's stencil as UVMSmart ran it (benchmarks/Managed/stencil): seven points of a grid, through
- * all planes in one launch, two arrays in turn. CTAs of 32x4 threads; a thread has two points of each
- * plane, 32 apart, and keeps those of the planes below and above in registers and shared memory. What
- * lies beyond the CTA's 64x4 points comes from memory. */
+/* Parboil's stencil as UVMSmart ran it (benchmarks/Managed/stencil): seven points of a grid,
+ * through all planes in one launch, two arrays in turn. CTAs of 32x4 threads; a thread has two
+ * points of each plane, 32 apart, and keeps those of the planes below and above in registers and
+ * shared memory. What lies beyond the CTA's 64x4 points comes from memory. */
 #include "workload/model.h"
 
 #define CTA_ROWS 4
@@ -51,8 +51,8 @@ static bool touch(struct ff__step *out, enum ff__direction direction, uint32_t p
 }
 
 /* The loop's body for one piece. Place 0: the plane above; 1: the next row beyond the CTA, for its
- * first and last row; 2: the next column beyond it; 3: the result. `row` is the row's first point in
- * its plane; `beside` the column beyond. */
+ * first and last row; 2: the next column beyond it; 3: the result. `row` is the row's first point
+ * in its plane; `beside` the column beyond. */
 static bool body(const struct ff__workload *workload, const struct ff__kernel *kernel,
                  uint32_t warp, const struct half_row *piece, uint64_t row, uint64_t plane,
                  uint64_t beside, uint32_t place, uint32_t pc_place, struct ff__step *out) {

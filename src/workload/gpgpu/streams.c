@@ -1,5 +1,5 @@
-/* One pass over vectors, a thread an element, as UVMSmart ran them (benchmarks/Managed): AddVectors,
- * y = x + y, and StreamTriad, z = scalar * x + y. The host initializes z, too. */
+/* One pass over vectors, a thread an element, as UVMSmart ran them (benchmarks/Managed):
+ * AddVectors, y = x + y, and StreamTriad, z = scalar * x + y. The host initializes z, too. */
 #include "workload/model.h"
 
 #define ARRAYS_MAX 3

@@ -1,11 +1,12 @@
-/* Calls of RAPIDS on one device: PageRank, weakly connected components, BFS and Louvain of cuGraph 21.12, over dask, as the
- * scripts of HUVM (bench/cugraph, commit 4528f10) make them. dask is lazy, so the first call begins with the text of the edges:
- * cudf reads it, cuGraph numbers the vertices anew and exchanges edges between workers. Every call then builds compressed rows
- * and iterates. Kernels are in bulk: what matters is which bytes are read and written, in which order.
- * Where each edge leads is not: buffers are gone through as a whole, or at random.
+/* Calls of RAPIDS on one device: PageRank, weakly connected components, BFS and Louvain of cuGraph
+ * 21.12, over dask, as the scripts of HUVM (bench/cugraph, commit 4528f10) make them. dask is lazy,
+ * so the first call begins with the text of the edges: cudf reads it, cuGraph numbers the vertices
+ * anew and exchanges edges between workers. Every call then builds compressed rows and iterates.
+ * Kernels are in bulk: what matters is which bytes are read and written, in which order. Where each
+ * edge leads is not: buffers are gone through as a whole, or at random.
  *
- * All memory is of one pool (rmm_managed_memory, rmm_pool_size of the scripts): nothing goes back to the driver before the
- * program ends. Numbers have 32 bits (dtype of the scripts). */
+ * All memory is of one pool (rmm_managed_memory, rmm_pool_size of the scripts): nothing goes back
+ * to the driver before the program ends. Numbers have 32 bits (dtype of the scripts). */
 #include "workload/graph/call.h"
 
 #include <math.h>
@@ -13,8 +14,8 @@
 
 #define ID     4u /* bytes of a number */
 #define OFFSET 8u /* bytes of the place of a row of text, in cudf */
-#define READS                                                                                      \
-    2u /* of the text: for the number of edges, and for the edges (NumberMap.renumber_and_segment) */
+/* of the text: for the number of edges, and for the edges (NumberMap.renumber_and_segment) */
+#define READS     2u
 #define POOL      (UINT64_C(1) << 50)
 #define HASH_LOAD 0.7 /* of the table of new numbers (renumber_edgelist_impl.cuh) */
 #define SORTED                                                                                     \
@@ -59,7 +60,8 @@ static void use_edges(struct ff__call *call, const struct edges *edges, bool wri
 
 /* ---- reading (cudf, cpp/src/io/csv/reader_impl.cu, load_data_and_gather_row_offsets) ---- */
 
-/* rmm::device_buffer::resize(): a larger buffer is a new one, and what is in the old one is copied. */
+/* rmm::device_buffer::resize(): a larger buffer is a new one, and what is in the old one is copied.
+ */
 static void grow(struct ff__call *call, const char *name, struct ff__pool_block *buffer,
                  uint64_t filled, uint64_t bytes) {
     if (bytes <= buffer->bytes)
@@ -71,8 +73,8 @@ static void grow(struct ff__call *call, const char *name, struct ff__pool_block 
     ff__call_give(call, &old);
 }
 
-/* Of a range of a file, and dask names one, the text comes in pieces, for each of which the buffers of the text and of its rows
- * grow. */
+/* Of a range of a file, and dask names one, the text comes in pieces, for each of which the buffers
+ * of the text and of its rows grow. */
 static void read_pieces(struct ff__call *call, const struct graph *graph,
                         struct ff__pool_block *text, struct ff__pool_block *rows) {
     double of_text = (double)(graph->edges * OFFSET) / (double)graph->text;
@@ -119,7 +121,8 @@ static void group(struct ff__call *call, const struct graph *graph, const struct
     use_edges(call, edges, false);
 }
 
-/* What each worker sends and receives is as much as it has; with one worker it is sent to itself. */
+/* What each worker sends and receives is as much as it has; with one worker it is sent to itself.
+ */
 static struct edges exchange(struct ff__call *call, const struct graph *graph,
                              const struct edges *own) {
     group(call, graph, own);
@@ -143,7 +146,8 @@ static void find_vertices(struct ff__call *call, const struct ff__pool_block *en
     ff__call_give(call, &sorted);
 }
 
-/* Looks up all numbers at one end of the edges in a hash table, and puts the new ones in their place. */
+/* Looks up all numbers at one end of the edges in a hash table, and puts the new ones in their
+ * place. */
 static void look_up(struct ff__call *call, const struct graph *graph,
                     const struct ff__pool_block *labels, const struct ff__pool_block *end) {
     struct ff__pool_block table =
@@ -189,7 +193,8 @@ static struct edges load(struct ff__call *call, const struct graph *graph) {
     return edges;
 }
 
-/* ---- a call (cuGraph, cpp/src/structure/graph_impl.cuh; cpp/src/traversal, link_analysis, components, community) ---- */
+/* ---- a call (cuGraph, cpp/src/structure/graph_impl.cuh; cpp/src/traversal, link_analysis,
+ * components, community) ---- */
 
 /* Compressed rows; of Louvain with weights, which are all 1. */
 struct rows {
@@ -240,8 +245,9 @@ static void sweep(struct ff__call *call, const char *name, const struct graph *g
     ff__call_part(call, &rows->values, true, 3 * values, values);
 }
 
-/* A level of the search: the rows of a share of the vertices, which lie apart. The buffer of what it finds is as large as if
- * each of their edges led to a new vertex (update_frontier_v_push_if_out_nbr.cuh). */
+/* A level of the search: the rows of a share of the vertices, which lie apart. The buffer of what
+ * it finds is as large as if each of their edges led to a new vertex
+ * (update_frontier_v_push_if_out_nbr.cuh). */
 static void level(struct ff__call *call, const struct graph *graph, const struct rows *rows,
                   double share) {
     uint64_t run = FF__PAGE_BYTES, stride = (uint64_t)((double)run / share) / run * run;

@@ -41,12 +41,13 @@ void ff__call_copy(struct ff__call *call, const char *name, const struct ff__poo
 /* Writes a whole buffer, to 256 parts of it in turn. */
 void ff__call_scatter(struct ff__call *call, const struct ff__pool_block *buffer);
 
-/* Sorts a buffer by numbers of 32 bits, with another one of its size: a pass for each byte, which writes to 256 buckets. */
+/* Sorts a buffer by numbers of 32 bits, with another one of its size: a pass for each byte, which
+ * writes to 256 buckets. */
 void ff__call_sort_radix(struct ff__call *call, const char *name,
                          const struct ff__pool_block *buffer);
 
-/* Sorts `count` elements in several buffers by a comparison, with one more buffer of the size of all: each pass merges
- * pieces that are twice as long as before. */
+/* Sorts `count` elements in several buffers by a comparison, with one more buffer of the size of
+ * all: each pass merges pieces that are twice as long as before. */
 void ff__call_sort_merge(struct ff__call *call, const char *name,
                          const struct ff__pool_block *const *buffers, uint32_t buffer_count,
                          uint64_t count);

@@ -110,8 +110,8 @@ int ff__graph_uniform(uint32_t nodes, uint32_t degree, uint64_t seed, struct ff_
     return 0;
 }
 
-/* Node k is drawn with a likelihood like (k + 1)^-1/2, which gives degrees a power law of exponent 3,
- * as in preferential attachment: the square of a uniform number does it. */
+/* Node k is drawn with a likelihood like (k + 1)^-1/2, which gives degrees a power law of exponent
+ * 3, as in preferential attachment: the square of a uniform number does it. */
 static uint32_t draw_power(struct ff__random *r, uint32_t nodes) {
     double u = (double)(ff__random_next(r) >> 11) * 0x1p-53;
     return (uint32_t)(u * u * nodes);

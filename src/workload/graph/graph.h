@@ -1,4 +1,5 @@
-/* Graphs for the workloads that walk them: compressed rows, made from a seed or read from a file. */
+/* Graphs for the workloads that walk them: compressed rows, made from a seed or read from a file.
+ */
 #ifndef FF_WORKLOAD_GRAPH_GRAPH_H
 #define FF_WORKLOAD_GRAPH_GRAPH_H
 
@@ -22,8 +23,8 @@ struct ff__graph_edge {
 
 void ff__graph_free(struct ff__graph *graph);
 
-/* Rows from a list of edges, which keeps its order within a row; ends below `nodes`. `both`: each edge
- * leads back, too. -ENOMEM. */
+/* Rows from a list of edges, which keeps its order within a row; ends below `nodes`. `both`: each
+ * edge leads back, too. -ENOMEM. */
 int ff__graph_build(uint32_t nodes, const struct ff__graph_edge *edges, uint64_t count, bool both,
                     struct ff__graph *out, struct ff_error *error);
 
@@ -41,9 +42,10 @@ int ff__graph_uniform(uint32_t nodes, uint32_t degree, uint64_t seed, struct ff_
 int ff__graph_power(uint32_t nodes, uint32_t degree, uint64_t seed, struct ff__graph *out,
                     struct ff_error *error);
 
-/* Text of an edge list ("FROM TO" a line, # and % comments, more columns ignored; numbers that leave
- * gaps are closed up in their order) or of a Matrix Market file (coordinates; entry i j is an edge from
- * i to j). `name` is what messages call it. -EINVAL: name, line and what is wrong. -ENOMEM. */
+/* Text of an edge list ("FROM TO" a line, # and % comments, more columns ignored; numbers that
+ * leave gaps are closed up in their order) or of a Matrix Market file (coordinates; entry i j is an
+ * edge from i to j). `name` is what messages call it. -EINVAL: name, line and what is wrong.
+ * -ENOMEM. */
 int ff__graph_parse(const char *text, size_t length, const char *name, bool both,
                     struct ff__graph *out, struct ff_error *error);
 

@@ -1,5 +1,5 @@
-/* What warps of graph programs do: a lane for each of 32 consecutive nodes, from `first` on, of which
- * those of a mask have work; each goes over its node's edges, one a round. */
+/* What warps of graph programs do: a lane for each of 32 consecutive nodes, from `first` on, of
+ * which those of a mask have work; each goes over its node's edges, one a round. */
 #ifndef FF_WORKLOAD_GRAPH_LANES_H
 #define FF_WORKLOAD_GRAPH_LANES_H
 

@@ -1,6 +1,7 @@
-/* The pool of device memory that RAPIDS programs allocate from: RMM 21.12's pool_memory_resource on one stream
- * (rmm/mr/device/detail/coalescing_free_list.hpp). An allocation gets the start of the smallest free block that it fits
- * in; what is given back joins its free neighbours. Nothing goes back to the driver. */
+/* The pool of device memory that RAPIDS programs allocate from: RMM 21.12's pool_memory_resource on
+ * one stream (rmm/mr/device/detail/coalescing_free_list.hpp). An allocation gets the start of the
+ * smallest free block that it fits in; what is given back joins its free neighbours. Nothing goes
+ * back to the driver. */
 #ifndef FF_WORKLOAD_GRAPH_POOL_H
 #define FF_WORKLOAD_GRAPH_POOL_H
 

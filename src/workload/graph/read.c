@@ -145,7 +145,8 @@ static int close_gaps(struct line_reader *reader, struct list *list, uint64_t *n
     return 0;
 }
 
-/* Numbers that fill at least an eighth of their range are indices already, and sorting is spared. */
+/* Numbers that fill at least an eighth of their range are indices already, and sorting is spared.
+ */
 static int number_nodes(struct line_reader *reader, struct list *list, uint64_t *nodes) {
     uint64_t most = 0;
     for (uint64_t i = 0; i < 2 * list->count; i++)
@@ -194,8 +195,8 @@ static int read_matrix_head(struct line_reader *reader, struct matrix_header *ma
     if (!read_number(&at, end, &matrix->rows) || !read_number(&at, end, &matrix->columns) ||
         !read_number(&at, end, &matrix->entries) || at != end)
         return bad_line(reader, "must be rows, columns, entries");
-    /* A line takes at least 4 bytes; and a matrix of almost only zeros is no graph, but could ask for
-     * any amount of memory in one line. */
+    /* A line takes at least 4 bytes; and a matrix of almost only zeros is no graph, but could ask
+     * for any amount of memory in one line. */
     uint64_t side = matrix->rows > matrix->columns ? matrix->rows : matrix->columns;
     if (matrix->entries == 0 || matrix->entries > (uint64_t)(reader->end - reader->at) / 4 + 1)
         return bad_line(reader, "not as many entries in the file");

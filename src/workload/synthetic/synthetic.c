@@ -1,5 +1,6 @@
 /* Patterns of pages on one array: what policies are good and bad at, one at a time. Any number of
- * warps shares out one sequence of accesses, each of one page; ctas=1,warps=1 is a single thread. */
+ * warps shares out one sequence of accesses, each of one page; ctas=1,warps=1 is a single thread.
+ */
 #include "workload/model.h"
 
 #include <math.h>
@@ -198,8 +199,8 @@ PATTERN(random, "random pages, all equally likely", ACCESSES)
 
 /* ---- zipf ---- */
 
-/* Sampling by rejection-inversion (Hoermann and Derflinger, ACM TOMACS 6(3), 1996): no table, so that
- * any number of pages costs nothing. The integral of x^-s and its inverse, s = 1 included. */
+/* Sampling by rejection-inversion (Hoermann and Derflinger, ACM TOMACS 6(3), 1996): no table, so
+ * that any number of pages costs nothing. The integral of x^-s and its inverse, s = 1 included. */
 static double integral(double s, double x) {
     double logarithm = log(x), t = (1 - s) * logarithm;
     return fabs(t) > 1e-8 ? expm1(t) / t * logarithm : (1 + t / 2) * logarithm;
@@ -268,8 +269,8 @@ PATTERN(zipf, "a few pages often, many rarely (Zipf's law)", ACCESSES,
 
 #define PHASE_KINDS 3
 
-/* Launches alternate between three behaviours, each in a third of the array: in turn, at random, and
- * strided by 16 pages. */
+/* Launches alternate between three behaviours, each in a third of the array: in turn, at random,
+ * and strided by 16 pages. */
 static uint64_t page_of_phase(const struct synthetic *model, const struct ff__kernel *kernel,
                               uint64_t at) {
     uint64_t kind = kernel->argument[0], third = ff__ceil_div(model->pages, PHASE_KINDS);

@@ -15,8 +15,8 @@ void ff__sms_show(struct sim *sim, struct device *device) {
         ff__prefetch_advise(sim, &items[i], sim->now);
 }
 
-/* Warps are numbered as hardware does it: the same place in a CTA has the same number for as long as
- * the CTA's slot is used. The simulator's own slots are assigned one by one. */
+/* Warps are numbered as hardware does it: the same place in a CTA has the same number for as long
+ * as the CTA's slot is used. The simulator's own slots are assigned one by one. */
 static struct ff_access describe(const struct device *device, const struct sm *sm,
                                  const struct touch *touch) {
     const struct warp *warp = touch->warp;

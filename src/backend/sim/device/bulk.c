@@ -2,10 +2,10 @@
  *
  * What all warps of the device touch at a time is a step: one load of a float of an operand by each
  * lane. (Ours. With four floats, as some kernels load, systems that live by faults are faster by a
- * tenth.) Where SMs share what they load, a step is so much less of the operand. A step whose pages are
- * all there takes its share of the kernel's time; otherwise SMs fault until they have all come. Between
- * two events nothing changes, so that what is in place is passed over block by block, not page by
- * page. */
+ * tenth.) Where SMs share what they load, a step is so much less of the operand. A step whose pages
+ * are all there takes its share of the kernel's time; otherwise SMs fault until they have all come.
+ * Between two events nothing changes, so that what is in place is passed over block by block, not
+ * page by page. */
 #include "backend/sim/device/bulk_pages.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 
 /* ---- the front ---- */
 
-/* The end of the iteration of the outer `level` loops that a position is in, if all between its first
- * and its last byte is in place; else the position. */
+/* The end of the iteration of the outer `level` loops that a position is in, if all between its
+ * first and its last byte is in place; else the position. */
 static uint64_t pass_level(struct sim *sim, struct device *device,
                            const struct ff__operand *operand, int level, uint64_t position) {
     uint64_t bytes = operand->run, span = operand->run;
@@ -31,8 +31,8 @@ static uint64_t pass_level(struct sim *sim, struct device *device,
     return ff__pages_pass(sim, device, &piece, operand->write) ? (number + 1) * bytes : position;
 }
 
-/* How far the operand is in place from `position` on, where it matters before `limit`. Where runs are
- * short, looking at all that many of them lie in is the shorter way. */
+/* How far the operand is in place from `position` on, where it matters before `limit`. Where runs
+ * are short, looking at all that many of them lie in is the shorter way. */
 static uint64_t clear_until(struct sim *sim, struct device *device,
                             const struct ff__operand *operand, struct cursor *cursor,
                             uint64_t position, uint64_t limit) {
@@ -64,8 +64,8 @@ static uint64_t step_at(const struct bulk *bulk, const struct front *front, uint
     return step;
 }
 
-/* The first step from here to `last` that needs a page which is not there; `last` if none does. What
- * has been found in place stays so until something leaves. */
+/* The first step from here to `last` that needs a page which is not there; `last` if none does.
+ * What has been found in place stays so until something leaves. */
 static uint64_t first_stop(struct sim *sim, struct device *device, uint64_t last) {
     const struct bulk *bulk = &device->bulk;
     const struct ff__kernel *kernel = &device->current.kernel;
@@ -213,8 +213,8 @@ void ff__bulk_start(struct sim *sim, struct device *device, uint64_t time) {
     count_pages(device, kernel);
 }
 
-/* The step that the front can reach before `until`, or a little beyond: no further ahead than it pays
- * to look, because what is found there is looked at again after a stop. */
+/* The step that the front can reach before `until`, or a little beyond: no further ahead than it
+ * pays to look, because what is found there is looked at again after a stop. */
 static uint64_t reach(const struct bulk *bulk, uint64_t until) {
     uint64_t left = bulk->steps - bulk->step, far = left < bulk->horizon ? left : bulk->horizon;
     if (until == NEVER)
@@ -223,7 +223,8 @@ static uint64_t reach(const struct bulk *bulk, uint64_t until) {
     return bulk->step + (steps < (double)far ? (uint64_t)steps : far);
 }
 
-/* At a step that looked short of pages: faults, or on with it if pages are remote, or if rounding had stopped it too early. */
+/* At a step that looked short of pages: faults, or on with it if pages are remote, or if rounding
+ * had stopped it too early. */
 static void stop(struct sim *sim, struct device *device) {
     struct bulk *bulk = &device->bulk;
     if (bulk->faulted && bulk->raised) { /* something came that the step has no use for */

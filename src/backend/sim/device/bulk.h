@@ -21,10 +21,10 @@ struct front {
         step_last; /* that the step was seen to lie in when its faults were raised */
 };
 
-/* Pages of a block that the step has faulted on, and those of them that have come, and been used. Not all
- * pages of a step need fit at the same time: each has been used when it has come, as in kernels that run
- * warp by warp, and may leave before the others come. Else a step in more blocks than there is memory would
- * never end. */
+/* Pages of a block that the step has faulted on, and those of them that have come, and been used.
+ * Not all pages of a step need fit at the same time: each has been used when it has come, as in
+ * kernels that run warp by warp, and may leave before the others come. Else a step in more blocks
+ * than there is memory would never end. */
 struct asked {
     struct ff_mask pages, used;
     uint32_t stop; /* the step's; otherwise void */
@@ -46,7 +46,8 @@ struct bulk {
     uint64_t remote_end; /* of the step's accesses over the link */
 };
 
-/* Where an operand's step begins. Signed, as converting unsigned numbers of 64 bits takes a branch. */
+/* Where an operand's step begins. Signed, as converting unsigned numbers of 64 bits takes a branch.
+ */
 static inline uint64_t ff__bulk_position(const struct bulk *bulk, const struct front *front,
                                          uint64_t step) {
     return (uint64_t)(int64_t)(front->size * (double)(int64_t)step / (double)(int64_t)bulk->steps);
@@ -61,13 +62,14 @@ void ff__bulk_wake(struct device *device, uint64_t time);
 void ff__bulk_left(struct sim *sim, struct device *device, uint32_t block);
 /* Some have come, or their faults have been answered. */
 void ff__bulk_changed(struct sim *sim, struct device *device, uint32_t block);
-/* Has the device's tracker see the accesses of the steps up to `last`, or up to the first one in which a range is
- * interrupted. Returns the step that it came to. */
+/* Has the device's tracker see the accesses of the steps up to `last`, or up to the first one in
+ * which a range is interrupted. Returns the step that it came to. */
 uint64_t ff__bulk_track(struct sim *sim, struct device *device, uint64_t last);
-/* Raises the faults of the step that the kernel has come to. Returns how many pages the step is short of;
- * once they have been counted, at least one. */
+/* Raises the faults of the step that the kernel has come to. Returns how many pages the step is
+ * short of; once they have been counted, at least one. */
 uint64_t ff__bulk_raise(struct sim *sim, struct device *device);
-/* Makes the step's accesses to remote pages, for a step that misses no page. Returns when they end. */
+/* Makes the step's accesses to remote pages, for a step that misses no page. Returns when they end.
+ */
 uint64_t ff__bulk_use_remotely(struct sim *sim, struct device *device);
 
 #endif

@@ -1,4 +1,5 @@
-/* What a kernel in bulk misses at a step: on which pages which SMs fault, and which pages it uses over the link. */
+/* What a kernel in bulk misses at a step: on which pages which SMs fault, and which pages it uses
+ * over the link. */
 #include "backend/sim/device/bulk_pages.h"
 
 #define FOR_EACH_WORD(i, word, first, end)                                                         \
@@ -7,11 +8,12 @@
                   word = (i == last_##i ? tail_##i : FF__WORD_ALL) & FF__WORD_ALL << (first) % 64; \
          i <= last_##i; i++, word = i == last_##i ? tail_##i : FF__WORD_ALL)
 
-/* An SM has many faults under way: a single warp of a Titan V had 56 in one batch (fault log in github
- * tallendev/uvm-eval, archive/benchmarksv3/abc). So each CTA faults on the first page that it misses of
- * each operand, until the driver's batch is full; what is behind is flushed and faults again after the
- * replay (uvm_gpu_replayable_faults.c, BATCH_FLUSH). CTAs, and so the parts of an operand, are dealt to
- * SMs in turn. Parts smaller than a page, or read by several SMs, make several entries for one page. */
+/* An SM has many faults under way: a single warp of a Titan V had 56 in one batch (fault log in
+ * github tallendev/uvm-eval, archive/benchmarksv3/abc). So each CTA faults on the first page that
+ * it misses of each operand, until the driver's batch is full; what is behind is flushed and faults
+ * again after the replay (uvm_gpu_replayable_faults.c, BATCH_FLUSH). CTAs, and so the parts of an
+ * operand, are dealt to SMs in turn. Parts smaller than a page, or read by several SMs, make
+ * several entries for one page. */
 struct slice {
     const struct ff__operand *operand;
     uint64_t from, to; /* positions: the step */
@@ -33,8 +35,8 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
 
 /* ---- in a block ---- */
 
-/* On each of these pages of a word, `sms` SMs fault, on the first one that of number `sm` first. Neighbours are
- * put together in `faults` before they are raised. */
+/* On each of these pages of a word, `sms` SMs fault, on the first one that of number `sm` first.
+ * Neighbours are put together in `faults` before they are raised. */
 static inline void raise_on(struct sim *sim, struct device *device, struct fault *faults,
                             uint32_t sm, uint32_t sms, uint64_t word, uint64_t pages) {
     if (faults->word == word && faults->sms == sms && faults->pages < (pages & -pages)) {
@@ -61,8 +63,8 @@ static inline uint64_t first_byte(const struct block_slice *share, uint32_t inde
     return (int64_t)byte > (int64_t)share->start ? byte : share->start;
 }
 
-/* Where parts of a page or more are: each faults on the first page that it misses. It begins with a page,
- * though steps, which are rounded, do not. */
+/* Where parts of a page or more are: each faults on the first page that it misses. It begins with a
+ * page, though steps, which are rounded, do not. */
 struct parts {
     uint32_t size, part;
     uint32_t index; /* the page that the part faults on; FF_BLOCK_PAGES: no more */
@@ -109,8 +111,8 @@ static void raise_by_part(struct sim *sim, struct device *device, const struct s
     device->bulk.room = room;
 }
 
-/* The part that a byte of the step lies in, which is not before part `from`; mostly it is that one or the
- * next. */
+/* The part that a byte of the step lies in, which is not before part `from`; mostly it is that one
+ * or the next. */
 static inline uint32_t part_from(uint32_t size, uint32_t from, uint32_t byte) {
     uint32_t inside = byte - from * size;
     if (inside < size)
@@ -141,8 +143,8 @@ static void raise_by_page(struct sim *sim, struct device *device, const struct s
     device->bulk.room = room;
 }
 
-/* Faults on one block's missing pages of a piece, which begins at position `at`, by as many SMs as the
- * batch has room for. */
+/* Faults on one block's missing pages of a piece, which begins at position `at`, by as many SMs as
+ * the batch has room for. */
 static void raise_in_block(struct sim *sim, struct device *device, const struct slice *slice,
                            const struct piece *piece, uint64_t at, uint32_t block,
                            const struct ff_mask *missing, struct fault *faults) {
@@ -173,7 +175,8 @@ static void missing_in(const struct sim *sim, const struct device *device, uint3
     }
 }
 
-/* A page that a launch misses is missed once, however often it comes and goes before the launch has ended. */
+/* A page that a launch misses is missed once, however often it comes and goes before the launch has
+ * ended. */
 static void count_misses(struct device *device, uint32_t block, const struct ff_mask *missing) {
     struct ff_mask *missed = ff__device_touched(device, block);
     struct ff_mask first = ff_mask_minus(missing, missed);
@@ -198,7 +201,8 @@ static uint32_t ask_for(struct device *device, uint32_t block, struct ff_mask *m
     return ff_mask_count(missing);
 }
 
-/* Returns how many pages of the operand the step is short of; once they have been counted, at least one. */
+/* Returns how many pages of the operand the step is short of; once they have been counted, at least
+ * one. */
 static uint64_t raise_in_slice(struct sim *sim, struct device *device, const struct slice *slice,
                                struct front *front) {
     const struct bulk *bulk = &device->bulk;
@@ -242,8 +246,8 @@ static void use_page(struct sim *sim, struct device *device, uint64_t page, uint
         ff__access_show_remote(sim, device, page, count, write);
 }
 
-/* The step's accesses to the remote ones of a block's pages, of each of which it loads so many bytes: at least
- * one, since a piece never has more pages than bytes. */
+/* The step's accesses to the remote ones of a block's pages, of each of which it loads so many
+ * bytes: at least one, since a piece never has more pages than bytes. */
 static void use_in_block(struct sim *sim, struct device *device, uint32_t block, uint32_t first,
                          uint32_t end, uint64_t bytes, bool write) {
     const struct ff_tier_pages *there = &ff__facts(sim->space, block)->tier[device->tier];

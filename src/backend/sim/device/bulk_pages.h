@@ -1,11 +1,12 @@
-/* Whether runs of pages are in place, and their use: for kernels in bulk, and inline, because their fronts
- * do nothing else. */
+/* Whether runs of pages are in place, and their use: for kernels in bulk, and inline, because their
+ * fronts do nothing else. */
 #ifndef FF_BACKEND_SIM_DEVICE_BULK_PAGES_H
 #define FF_BACKEND_SIM_DEVICE_BULK_PAGES_H
 
 #include "backend/sim/simulation.h"
 
-/* Pages `first` to `end` of a block, by the words of masks that they lie in: most runs are short. */
+/* Pages `first` to `end` of a block, by the words of masks that they lie in: most runs are short.
+ */
 #define FF__WORD_ALL ~UINT64_C(0)
 
 /* The words that a run of pages lies in: of the first and the last one, only these pages. */

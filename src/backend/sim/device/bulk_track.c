@@ -1,8 +1,9 @@
-/* The accesses of a kernel in bulk, as the access time tracker sees them: as many as its warps would make, in the order of
- * its steps. */
+/* The accesses of a kernel in bulk, as the access time tracker sees them: as many as its warps
+ * would make, in the order of its steps. */
 #include "backend/sim/device/tracker_use.h"
 
-/* A piece of an operand. A run that begins is accessed at least once. True: a range is interrupted. */
+/* A piece of an operand. A run that begins is accessed at least once. True: a range is interrupted.
+ */
 static bool track_piece(struct sim *sim, struct device *device, struct front *front,
                         const struct piece *piece, uint32_t readers, uint64_t time) {
     const uint64_t end = piece->start + piece->bytes;

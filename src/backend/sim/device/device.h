@@ -13,17 +13,18 @@ struct warp {
     uint64_t ready; /* when it can issue */
     bool ended;     /* but keeps its place until the links are idle */
     uint64_t data;  /* when all loaded data that it has got is there */
-    /* its waits, as bits: that have not ended; of these, for loads; that it needs the end of to go on */
+    /* its waits, as bits: that have not ended; of these, for loads; that it needs the end of to go
+     * on */
     uint64_t missing, loads, needs;
     uint32_t cta, warp, step;
     uint32_t untold; /* instructions since the last access that was observed */
     uint16_t cta_slot;
 };
 
-/* A page that a warp's instruction waits for. Every page counts on its own: it has been used once it
- * has come, and may leave again before the others come. Else instructions whose pages do not fit all
- * at once would never end. The first waits of all warps have the numbers 0, 1, ..., then come the second ones: a warp seldom
- * has many, and so those in use lie close together. */
+/* A page that a warp's instruction waits for. Every page counts on its own: it has been used once
+ * it has come, and may leave again before the others come. Else instructions whose pages do not fit
+ * all at once would never end. The first waits of all warps have the numbers 0, 1, ..., then come
+ * the second ones: a warp seldom has many, and so those in use lie close together. */
 #define WARP_WAITS 64u /* so that there is always room for one more instruction's */
 
 struct wait {
@@ -141,7 +142,8 @@ int ff__sms_init(struct sim *sim, struct device *device);
 void ff__sms_fini(struct sim *sim, struct device *device);
 /* Fills the SMs with the first CTAs of the current kernel. */
 void ff__sms_start(struct sim *sim, struct device *device, uint64_t time);
-/* A prefetch or a pre-eviction is under way from `start` to `end`: what it takes from SMs that run (mover_share). */
+/* A prefetch or a pre-eviction is under way from `start` to `end`: what it takes from SMs that run
+ * (mover_share). */
 void ff__sms_delay(struct sim *sim, struct device *device, uint64_t start, uint64_t end);
 /* Warps that have ended may leave now. */
 void ff__sms_release(struct sim *sim, struct device *device, uint64_t time);
@@ -150,19 +152,21 @@ void ff__sm_end_warp(struct sim *sim, struct device *device, struct sm *sm, uint
 
 /* ---- warp.c ---- */
 
-/* Runs every SM up to `until`; returns the earliest time any of them could go on, NEVER if all wait. */
+/* Runs every SM up to `until`; returns the earliest time any of them could go on, NEVER if all
+ * wait. */
 uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until);
 
 /* ---- wait.c ---- */
 
-/* So many accesses over a link, one after the other, which take their share of it. Returns when the last one ends. */
+/* So many accesses over a link, one after the other, which take their share of it. Returns when the
+ * last one ends. */
 uint64_t ff__sm_use_remotely(struct sim *sim, struct device *device, uint32_t count,
                              uint64_t start);
 /* A warp faults on a page, and waits for it. */
 void ff__sm_wait(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
                  uint64_t page, bool write, uint64_t time);
-/* These pages' faults have been answered: what waits for one of them uses it, here or over a link, or
- * faults again if it is at neither place any more. */
+/* These pages' faults have been answered: what waits for one of them uses it, here or over a link,
+ * or faults again if it is at neither place any more. */
 void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
                   const struct ff_mask *pages, uint64_t time);
 

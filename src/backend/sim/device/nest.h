@@ -1,12 +1,12 @@
-/* Positions in an operand of a kernel in bulk: its bytes, in the order of its nest (workload.h). Pages are
- * those of the managed address space; the arrays say where in it they begin. */
+/* Positions in an operand of a kernel in bulk: its bytes, in the order of its nest (workload.h).
+ * Pages are those of the managed address space; the arrays say where in it they begin. */
 #ifndef FF_BACKEND_SIM_DEVICE_NEST_H
 #define FF_BACKEND_SIM_DEVICE_NEST_H
 
 #include "workload/workload.h"
 
-/* Where a position of an operand is: in which run, and where in it. Positions are gone through in order,
- * so that only the first one takes divisions. */
+/* Where a position of an operand is: in which run, and where in it. Positions are gone through in
+ * order, so that only the first one takes divisions. */
 struct cursor {
     uint64_t position, inside;
     uint64_t start;            /* of the run, in the managed space */

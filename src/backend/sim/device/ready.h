@@ -1,5 +1,5 @@
-/* Which warp of an SM issues next: a heap of those that can, by time. Inline, because every step of a warp
- * uses it. */
+/* Which warp of an SM issues next: a heap of those that can, by time. Inline, because every step of
+ * a warp uses it. */
 #ifndef FF_BACKEND_SIM_DEVICE_READY_H
 #define FF_BACKEND_SIM_DEVICE_READY_H
 

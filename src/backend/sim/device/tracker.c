@@ -126,7 +126,8 @@ static void halve(const struct sim *sim, struct tracker *tracker, uint32_t range
     tracker->ranges[range].start /= 2;
 }
 
-/* An interval is over. The interrupt does not stop the device; the driver reads a counter a page of the range. */
+/* An interval is over. The interrupt does not stop the device; the driver reads a counter a page of
+ * the range. */
 static bool look_at(struct sim *sim, const struct device *device, uint32_t range, uint64_t time) {
     struct tracked *tracked = &device->tracker->ranges[range];
     tracked->left = sim->gpu->sample_interval;
@@ -212,7 +213,8 @@ static bool make_room(struct tracker *tracker, uint64_t pages, uint32_t uses) {
     return true;
 }
 
-/* The pages that were used since `start`, with the numbers of their last uses since then as ranks. */
+/* The pages that were used since `start`, with the numbers of their last uses since then as ranks.
+ */
 static uint32_t read_counters(const struct sim *sim, struct tracker *tracker, uint32_t range) {
     const struct ff_range *r = &sim->space->ranges[range];
     const uint32_t start = tracker->ranges[range].start;

@@ -1,21 +1,27 @@
-/* The access time tracker that Forest adds to a GPU's MMU (ISCA 2025), and the driver's part of it. Only there if a policy
- * must see samples.
+/* The access time tracker that Forest adds to a GPU's MMU (ISCA 2025), and the driver's part of it.
+ * Only there if a policy must see samples.
  *
- * The hardware, a device: a table with a row for each of the 10 largest ranges that the running kernel uses. A row has the
- * range's first and last page (40 bits each), its access timer (32), its rank among the rows by last use (4), and a cease
- * bit: 117 bits. An access of a warp to a page of such a range advances the timer and writes it to the page's access
- * counter, which GPUs have (32 bits a page). After 10 000 accesses to a range whose cease bit is not set an interrupt has
- * the driver read its counters, and after 10 of them the driver ceases by itself.
+ * The hardware, a device: a table with a row for each of the 10 largest ranges that the running
+ * kernel uses. A row has the range's first and last page (40 bits each), its access timer (32), its
+ * rank among the rows by last use (4), and a cease bit: 117 bits. An access of a warp to a page of
+ * such a range advances the timer and writes it to the page's access counter, which GPUs have (32
+ * bits a page). After 10 000 accesses to a range whose cease bit is not set an interrupt has the
+ * driver read its counters, and after 10 of them the driver ceases by itself.
  *
  * What the sources do not settle, and was chosen here:
- *   - The simulator's models do not say which ranges a kernel uses: a range takes part from its first access on.
- *   - The driver keeps timers and counters from kernel to kernel, so that pages of a range can always be compared. It
+ *   - The simulator's models do not say which ranges a kernel uses: a range takes part from its
+ *     first access on.
+ *   - The driver keeps timers and counters from kernel to kernel, so that pages of a range can
+ *     always be compared. It
  *     halves them when the timer is full.
  *   - The cease bit stops interrupts only: eviction needs timers, counters and ranks all the time.
- *   - A page that comes gets the timer as its counter, with a mark that it has not been used since: else what has just been
+ *   - A page that comes gets the timer as its counter, with a mark that it has not been used since:
+ *     else what has just been
  *     prefetched would be evicted first. The mark takes a bit of the counter.
- *   - Samples of a profile are what was used since it was armed, not only in the last 10 000 accesses: the counters stay.
- *   - Instead of a rank, the time of a range's last use is kept. It orders ranges in the same way, those of other kernels
+ *   - Samples of a profile are what was used since it was armed, not only in the last 10 000
+ *     accesses: the counters stay.
+ *   - Instead of a rank, the time of a range's last use is kept. It orders ranges in the same way,
+ *     those of other kernels
  *     and those without a row, of which only arrivals are known, included. */
 #ifndef FF_BACKEND_SIM_DEVICE_TRACKER_H
 #define FF_BACKEND_SIM_DEVICE_TRACKER_H
@@ -78,8 +84,8 @@ void ff__trackers_attach(struct sim *sim);
 /* A kernel starts. */
 void ff__tracker_launch(struct tracker *tracker);
 
-/* A use of the range that the page lies in, at that time, in ps, by an access that faults: the page is not used before it has
- * come. Returns whether the range has a row. */
+/* A use of the range that the page lies in, at that time, in ps, by an access that faults: the page
+ * is not used before it has come. Returns whether the range has a row. */
 bool ff__tracker_use_range(const struct sim *sim, const struct device *device, uint64_t page,
                            uint64_t time);
 

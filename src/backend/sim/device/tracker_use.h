@@ -1,4 +1,5 @@
-/* Uses of pages, as the access time tracker counts them: inline, as there is one for each access. */
+/* Uses of pages, as the access time tracker counts them: inline, as there is one for each access.
+ */
 #ifndef FF_BACKEND_SIM_DEVICE_TRACKER_USE_H
 #define FF_BACKEND_SIM_DEVICE_TRACKER_USE_H
 
@@ -16,8 +17,8 @@ static inline void ff__tracker_count(struct tracked *tracked, uint32_t *used, ui
     tracked->timer = timer;
 }
 
-/* So many uses of each of these pages of a range, one page after the other, at that time, in ps. True: they have
- * interrupted. */
+/* So many uses of each of these pages of a range, one page after the other, at that time, in ps.
+ * True: they have interrupted. */
 static inline bool ff__tracker_use(struct sim *sim, const struct device *device, uint64_t page,
                                    uint32_t pages, uint32_t uses, uint64_t time) {
     struct tracker *tracker = device->tracker;

@@ -1,5 +1,5 @@
-/* The driver: batches of faults, from the fault buffer to the replay. How they are served is the fault
- * model's. */
+/* The driver: batches of faults, from the fault buffer to the replay. How they are served is the
+ * fault model's. */
 #include "backend/sim/simulation.h"
 
 #define BATCH_MAX 256u /* blocks of a batch that a policy is shown, as in the NVIDIA driver */
@@ -129,8 +129,8 @@ static void end_batch(struct sim *sim, struct device *device, uint64_t time) {
     ff__prefetch_learn(sim, time);
 }
 
-/* Pages that have to be copied to the host. A guest's that are there already need no copy, and an eviction without
- * any is none: their memory is reclaimed alone. */
+/* Pages that have to be copied to the host. A guest's that are there already need no copy, and an
+ * eviction without any is none: their memory is reclaimed alone. */
 static uint32_t pages_to_host(const struct sim *sim, const struct ff__move *out) {
     const struct ff_mask *dirty = &ff__page_facts(sim->space, out->block)->dirty;
     struct ff_mask live = ff_mask_minus(&out->pages, &out->dead);

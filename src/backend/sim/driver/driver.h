@@ -42,7 +42,8 @@ void ff__prefetch_learn(struct sim *sim, uint64_t time);
 void ff__prefetch_advise(struct sim *sim, const struct ff_advice *advice, uint64_t time);
 /* The transfer's advice is known now. */
 void ff__prefetch_due(struct sim *sim, struct transfer *transfer, uint64_t time);
-/* Starts prefetches and pre-evictions, as many as may be under way at a time; all that there are. */
+/* Starts prefetches and pre-evictions, as many as may be under way at a time; all that there are.
+ */
 void ff__prefetch_ahead(struct sim *sim, struct device *device, uint64_t time);
 void ff__prefetch_all(struct sim *sim, struct device *device, uint64_t time);
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for one more behind the last fault. Where most of the room is before the first one, they move there, else
- * there becomes more: each fault moves a few times at most. */
+/* Makes room for one more behind the last fault. Where most of the room is before the first one,
+ * they move there, else there becomes more: each fault moves a few times at most. */
 static int make_room(struct fault_buffer *buffer) {
     uint32_t before = (uint32_t)(buffer->faults - buffer->room);
     struct fault *room = buffer->room;

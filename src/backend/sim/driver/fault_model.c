@@ -33,9 +33,9 @@ enum {
 };
 
 static const struct fault_model models[] = {
-    /* NVIDIA's driver is one thread, its bottom half (uvm_gpu_replayable_faults.c): it takes a batch from
-     * the buffer, serves it block by block, each copy to its end, and then has all stalled warps try
-     * again. */
+    /* NVIDIA's driver is one thread, its bottom half (uvm_gpu_replayable_faults.c): it takes a
+     * batch from the buffer, serves it block by block, each copy to its end, and then has all
+     * stalled warps try again. */
     [MODEL_BATCH] = {.batch_limit = buffer_entries,
                      .step_limit = buffer_entries,
                      .visible_ns = delivery,
@@ -45,13 +45,14 @@ static const struct fault_model models[] = {
                      .prefetch = ff__prefetch_ahead,
                      .started = ff__transfer_expect_end,
                      .ended = ff__driver_ended},
-    /* UVMSmart's faults cost the same each. A batch is one fault, which ends when its pages have come;
-     * nothing but the link takes time. UVMSmart queues transfers before it has memory for them, chooses
-     * victims at once and takes back a choice that is used before its turn comes: choosing when the link
-     * is free comes to the same. Remote accesses go first on the link (gpu-sim.cc, gmmu_t::cycle()). It cuts
-     * runs of pages after each faulting one, so that this fault is over sooner, and has room for them when the
-     * copies of what leaves begin. It counts each of several faults in the very same cycle, also where one would
-     * bring the others' pages; SMs in lockstep, as here, would make a rule of that exception. */
+    /* UVMSmart's faults cost the same each. A batch is one fault, which ends when its pages have
+     * come; nothing but the link takes time. UVMSmart queues transfers before it has memory for
+     * them, chooses victims at once and takes back a choice that is used before its turn comes:
+     * choosing when the link is free comes to the same. Remote accesses go first on the link
+     * (gpu-sim.cc, gmmu_t::cycle()). It cuts runs of pages after each faulting one, so that this
+     * fault is over sooner, and has room for them when the copies of what leaves begin. It counts
+     * each of several faults in the very same cycle, also where one would bring the others' pages;
+     * SMs in lockstep, as here, would make a rule of that exception. */
     [MODEL_FLAT] = {.batch_limit = one_page,
                     .step_limit = one_an_sm,
                     .visible_ns = walk,
@@ -65,8 +66,9 @@ static const struct fault_model models[] = {
                     .prefetch = ff__prefetch_ahead,
                     .started = ff__transfer_expect_end,
                     .ended = ff__driver_ended},
-    /* The same, but a fault's time passes between the stall of its warp and the transfer. Faults wait together,
-     * and what else comes meanwhile may have brought their pages when they are looked at. */
+    /* The same, but a fault's time passes between the stall of its warp and the transfer. Faults
+     * wait together, and what else comes meanwhile may have brought their pages when they are
+     * looked at. */
     [MODEL_OVERLAPPED] = {.batch_limit = one_page,
                           .step_limit = one_an_sm,
                           .visible_ns = walk_and_wait,
@@ -79,7 +81,8 @@ static const struct fault_model models[] = {
                           .prefetch = ff__prefetch_ahead,
                           .started = ff__transfer_expect_end,
                           .ended = ff__driver_ended},
-    /* Without time (untimed.c) there are no batches, and the caller continues when a transfer has ended. */
+    /* Without time (untimed.c) there are no batches, and the caller continues when a transfer has
+     * ended. */
     [MODEL_UNTIMED] = {.batch_limit = one_page,
                        .step_limit = one_page,
                        .visible_ns = delivery,

@@ -9,7 +9,8 @@
 struct launch;
 
 struct fault_model {
-    /* Pages that are served as one batch; faults that a step of a kernel in bulk raises; at most. */
+    /* Pages that are served as one batch; faults that a step of a kernel in bulk raises; at most.
+     */
     uint32_t (*batch_limit)(const struct ff__gpu *gpu);
     uint32_t (*step_limit)(const struct ff__gpu *gpu);
     /* From the stall of a warp until its fault is seen outside its SM. */
@@ -32,7 +33,8 @@ struct fault_model {
     void (*ended)(struct sim *sim, struct device *device, enum transfer_cause cause, uint64_t time);
 };
 
-/* The row for a device; `untimed`: for runs in which every access is answered before the next one. */
+/* The row for a device; `untimed`: for runs in which every access is answered before the next one.
+ */
 const struct fault_model *ff__fault_model(const struct ff__gpu *gpu, bool untimed);
 
 #endif

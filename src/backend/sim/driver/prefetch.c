@@ -80,10 +80,10 @@ static void forget_what_is_freed(struct sim *sim, struct device *device) {
         ff__queue_drop(&device->advice);
 }
 
-/* How many prefetches and pre-evictions are under way at a time. Pre-eviction makes room for the next ones
- * while one comes in, as both directions of the link are in use: as many blocks as it keeps free come, and
- * as many leave, so that a kernel which has waited for one of them finds the next ones under way, too.
- * Otherwise each makes room for itself first. */
+/* How many prefetches and pre-evictions are under way at a time. Pre-eviction makes room for the
+ * next ones while one comes in, as both directions of the link are in use: as many blocks as it
+ * keeps free come, and as many leave, so that a kernel which has waited for one of them finds the
+ * next ones under way, too. Otherwise each makes room for itself first. */
 static uint32_t most_ahead(struct sim *sim, uint32_t tier) {
     uint64_t reserve = ff__engine_reserved(sim->engine, tier);
     if (sim->gpu->movers)
@@ -102,8 +102,8 @@ static bool plan_if_idle(struct sim *sim, const struct device *device, uint64_t 
     return true;
 }
 
-/* What is to be done next. Most advice is about blocks that have come, or are on their way, on earlier
- * advice. */
+/* What is to be done next. Most advice is about blocks that have come, or are on their way, on
+ * earlier advice. */
 static enum ff__ahead decide(struct sim *sim, struct device *device, struct ff__job *job,
                              uint64_t time) {
     enum ff__ahead what;
@@ -141,8 +141,8 @@ static bool start_next(struct sim *sim, struct device *device, uint64_t time) {
     return true;
 }
 
-/* Whether faults of a batch wait to be served: as in DeepUM's migration thread (section 3.1), they go
- * before prefetches, but prefetches do not wait for the copies of faults that are under way. */
+/* Whether faults of a batch wait to be served: as in DeepUM's migration thread (section 3.1), they
+ * go before prefetches, but prefetches do not wait for the copies of faults that are under way. */
 static bool faults_wait(const struct device *device) {
     return device->batch.under_way && device->batch.next < device->batch.group_count;
 }

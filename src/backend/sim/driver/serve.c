@@ -32,8 +32,8 @@ static void keep(struct sim *sim, struct job *job, const struct ff_fault_group *
     job->retries[job->retry_count++] = transfer;
 }
 
-/* Serves a group with a transfer, which may know what the policy answered before. Returns the transfer if it
- * is to start, or NULL. */
+/* Serves a group with a transfer, which may know what the policy answered before. Returns the
+ * transfer if it is to start, or NULL. */
 static struct transfer *serve_with(struct sim *sim, struct ff_fault_group *group,
                                    struct transfer *transfer, uint64_t time) {
     struct device *device = &sim->devices[group->tier - 1];

@@ -30,8 +30,8 @@ static uint64_t *busy_ns(struct ff__sim_result *result, uint32_t from, uint32_t 
     return to == FF_TIER_HOST ? &result->link_out_ns : &result->link_peer_ns;
 }
 
-/* A block's pages hold the link as one: the driver hands them to the copy engine together, and waits
- * once. Returns when the last byte arrives. */
+/* A block's pages hold the link as one: the driver hands them to the copy engine together, and
+ * waits once. Returns when the last byte arrives. */
 static uint64_t send_pages(struct sim *sim, uint32_t from, uint32_t to, const struct ff_mask *pages,
                            uint64_t time) {
     const struct link *link = ff__link_between(&sim->links, from, to);
@@ -184,8 +184,8 @@ static uint64_t bring(struct sim *sim, struct transfer *transfer, uint64_t time)
     return end > fetched ? end : fetched;
 }
 
-/* Moves of guests that no program waits for: copies of them, their way in ahead of use, and their way out of memory that
- * is wanted back. */
+/* Moves of guests that no program waits for: copies of them, their way in ahead of use, and their
+ * way out of memory that is wanted back. */
 static bool is_of_guests(const struct transfer *transfer) {
     const struct ff__job *moves = &transfer->moves;
     return moves->has_in ? moves->in.guest

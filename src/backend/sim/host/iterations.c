@@ -1,10 +1,11 @@
 /* Iterations of a program: what each took, and whether the rest will be like those before.
  *
- * A simulation is a function of its state, so that a state that comes back brings back all that followed
- * it. It is not compared as a whole. What an iteration leaves behind is taken to be the same as before if the
- * last iterations have the same counts and times as those one period earlier (a period is one to four
- * iterations). Learning systems keep changing their tables a little: they are in the steady state if the last four
- * iterations lie within a thousandth of their mean in time and in bytes either way. */
+ * A simulation is a function of its state, so that a state that comes back brings back all that
+ * followed it. It is not compared as a whole. What an iteration leaves behind is taken to be the
+ * same as before if the last iterations have the same counts and times as those one period earlier
+ * (a period is one to four iterations). Learning systems keep changing their tables a little: they
+ * are in the steady state if the last four iterations lie within a thousandth of their mean in time
+ * and in bytes either way. */
 #include "backend/sim/simulation.h"
 
 #include <string.h>

@@ -16,8 +16,8 @@ struct iterations {
     struct ff__sim_result more;                /* of iterations that were not run */
 };
 
-/* An iteration of the job has ended. If the remaining iterations can be extrapolated from those so far, they are
- * skipped; but not while other jobs run, whose time would pass. */
+/* An iteration of the job has ended. If the remaining iterations can be extrapolated from those so
+ * far, they are skipped; but not while other jobs run, whose time would pass. */
 void ff__iterations_end(struct sim *sim, struct job *job, uint64_t time);
 
 #endif

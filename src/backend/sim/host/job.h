@@ -1,5 +1,5 @@
-/* A job: a program that runs, with what its host thread is at and what it has counted. Jobs run beside each
- * other, each on devices of its own, over one engine. */
+/* A job: a program that runs, with what its host thread is at and what it has counted. Jobs run
+ * beside each other, each on devices of its own, over one engine. */
 #ifndef FF_BACKEND_SIM_HOST_JOB_H
 #define FF_BACKEND_SIM_HOST_JOB_H
 
@@ -31,7 +31,8 @@ struct job {
     struct ff__sim_result own; /* what it has counted that belongs to no device */
 };
 
-/* -ENOMEM. The caller ends it in any case; the job is all zero before but for its workload and devices. */
+/* -ENOMEM. The caller ends it in any case; the job is all zero before but for its workload and
+ * devices. */
 int ff__job_init(struct job *job, uint32_t number);
 void ff__job_fini(struct job *job);
 

@@ -33,8 +33,8 @@ static struct launch take_launch(struct launch_queue *queue) {
 
 /* ---- notes ---- */
 
-/* Whole pages only: what is left of others is in use. A program tells this to nobody but a system that
- * discards by it: DeepUM patches the allocator, the driver alone sees nothing. */
+/* Whole pages only: what is left of others is in use. A program tells this to nobody but a system
+ * that discards by it: DeepUM patches the allocator, the driver alone sees nothing. */
 static void take_note(struct sim *sim, const struct launch *note) {
     const struct ff_discard_policy *discard = (const void *)sim->config->system.policy[FF__DISCARD];
     uint64_t base = note->job->workload->arrays[note->array].first_page;

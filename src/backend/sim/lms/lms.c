@@ -15,8 +15,8 @@
 /* device_limit(): of the memory that is free at the first allocation; 5 % are for others. */
 #define LIMIT_PERCENT 95
 
-/* LmsStorageImpl's states. NEW: memory to come with the next kernel. FRESH: never an argument yet, or
- * looked at without being one; stays where it is. */
+/* LmsStorageImpl's states. NEW: memory to come with the next kernel. FRESH: never an argument yet,
+ * or looked at without being one; stays where it is. */
 enum tensor_state { GONE, NEW, FRESH, ACTIVE, INACTIVE, RECLAIMED };
 enum copying { NOT, OUT, IN };
 
@@ -58,7 +58,8 @@ static double transfer(struct lms *lms, double *free_at, const struct ff__link_m
     return *free_at + link->latency_ns * 1e-9;
 }
 
-/* What came back from the host is not there any more: every time that a storage leaves, it is copied. */
+/* What came back from the host is not there any more: every time that a storage leaves, it is
+ * copied. */
 static void page_out(void *self, uint32_t tensor) {
     struct lms *lms = self;
     struct tensor_place *place = &lms->places[tensor];
@@ -131,7 +132,8 @@ static void look_at(struct lms *lms, uint32_t tensor) {
     place->copying = NOT;
 }
 
-/* The last one to let go of a storage puts it on the list, and begins to copy what is expected to go. */
+/* The last one to let go of a storage puts it on the list, and begins to copy what is expected to
+ * go. */
 static int unpin(struct lms *lms, uint32_t tensor) {
     struct tensor_place *place = &lms->places[tensor];
     int status = 0;
@@ -178,15 +180,16 @@ static void launch(struct lms *lms, const struct ff__tape_kernel *kernel) {
     lms->result->kernel_ns += (uint64_t)(seconds * 1e9);
 }
 
-/* A kernel stands for the operation that launches it: what was there before is an argument of it, but
- * for what an earlier kernel of the same operation made. */
+/* A kernel stands for the operation that launches it: what was there before is an argument of it,
+ * but for what an earlier kernel of the same operation made. */
 static bool is_argument(const struct lms *lms, const struct ff__tape_kernel *kernel,
                         uint32_t tensor) {
     enum tensor_state state = lms->places[tensor].state;
     return state > FRESH || (state == FRESH && !kernel->goes_on);
 }
 
-/* What is looked at, and what is only asked for its shape: the guard of an operation does not tell. */
+/* What is looked at, and what is only asked for its shape: the guard of an operation does not tell.
+ */
 static uint32_t operand_of(const struct lms *lms, const struct ff__tape_kernel *kernel,
                            uint32_t index) {
     return index < kernel->use_count
@@ -232,7 +235,8 @@ static void drop(struct lms *lms, uint32_t tensor) {
     *place = (struct tensor_place){.paging = NONE};
 }
 
-/* Parameters are on the device before the first iteration: model.cuda() copies each to its new place. */
+/* Parameters are on the device before the first iteration: model.cuda() copies each to its new
+ * place. */
 static int place_params(struct lms *lms) {
     int status = 0;
     for (uint32_t i = 0; i < lms->tape->param_count && !status; i++) {

@@ -66,30 +66,32 @@ struct ff__gpu {
     /* The driver falls asleep so long after a batch; to wake up for the next one takes so long */
     uint64_t spin_ns, wake_ns;
     uint32_t reserve_share, reserve_most; /* as of ff__engine_reserve() */
-    /* Prefetches and pre-evictions that are under way at a time, 0: as many as the reserve wants; and the part of their
-     * time by which SMs are delayed that run meanwhile, because they share processors */
+    /* Prefetches and pre-evictions that are under way at a time, 0: as many as the reserve wants;
+     * and the part of their time by which SMs are delayed that run meanwhile, because they share
+     * processors */
     uint32_t movers;
     double mover_share;
-    /* the driver's time for a batch, an entry of the buffer in it, what an entry takes longer if its page has one
-     * already, a block, a page */
+    /* the driver's time for a batch, an entry of the buffer in it, what an entry takes longer if
+     * its page has one already, a block, a page */
     uint64_t batch_ns, entry_ns, duplicate_ns, block_ns, page_ns;
     uint64_t evict_ns; /* the driver's time for one eviction */
     uint64_t replay_ns;
     uint64_t remote_ns;    /* latency of a remote access, */
     double remote_link_ns; /* for which it occupies the link */
-    /* the access time tracker, where a policy must see samples: accesses to a range between two interrupts; the driver's
-     * time for one, and for each page of the range */
+    /* the access time tracker, where a policy must see samples: accesses to a range between two
+     * interrupts; the driver's time for one, and for each page of the range */
     uint32_t sample_interval;
     uint64_t sample_ns, sample_page_ns;
     struct ff__link_model in, out; /* host to device and back, at the same time */
     struct ff__link_model peer;    /* between devices */
 };
 
-/* Reads a preset: a name looked for in `folder`, or a path (it has a slash or ends in .json). -ENOENT
- * (the message lists what there is), -EINVAL: what is wrong with which member. */
+/* Reads a preset: a name looked for in `folder`, or a path (it has a slash or ends in .json).
+ * -ENOENT (the message lists what there is), -EINVAL: what is wrong with which member. */
 int ff__gpu_read(const char *name, const char *folder, struct ff__gpu *out, struct ff_error *error);
 
-/* The same for NAME, or NAME:MEMBER=VALUE,... with other values than the preset's, as of ff__gpu_change(). */
+/* The same for NAME, or NAME:MEMBER=VALUE,... with other values than the preset's, as of
+ * ff__gpu_change(). */
 int ff__gpu_read_spec(const char *spec, const char *folder, struct ff__gpu *out,
                       struct ff_error *error);
 
@@ -97,17 +99,18 @@ int ff__gpu_read_spec(const char *spec, const char *folder, struct ff__gpu *out,
 int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__gpu *out,
                   struct ff_error *error);
 
-/* Gives a member another value than its preset has: a number (bytes may have a unit), a word, true or false. -EINVAL: what is
- * wrong; `file` is what messages call the device. The costs of a batch and of a flat fault are different members, so
- * fault_cost changes between "flat" and "overlapped" only. */
+/* Gives a member another value than its preset has: a number (bytes may have a unit), a word, true
+ * or false. -EINVAL: what is wrong; `file` is what messages call the device. The costs of a batch
+ * and of a flat fault are different members, so fault_cost changes between "flat" and "overlapped"
+ * only. */
 int ff__gpu_change(struct ff__gpu *gpu, const char *file, const char *name, const char *value,
                    struct ff_error *error);
 
 /* The presets of a folder, in the order of their names, `max` at most. Returns their number. */
 unsigned ff__gpu_names(const char *folder, char (*out)[32], unsigned max);
 
-/* Says that a folder of presets, of this `kind`, has none of this name, which ones are nearest, and what shows all.
- * Returns -ENOENT. */
+/* Says that a folder of presets, of this `kind`, has none of this name, which ones are nearest, and
+ * what shows all. Returns -ENOENT. */
 int ff__gpu_missing(const char *name, const char *kind, const char *folder, const char *command,
                     struct ff_error *error);
 

@@ -78,7 +78,8 @@ uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t ps
     return start + ps;
 }
 
-/* How long accesses that take `ps` in all wait for packets of copies that pass until `copied_at`. */
+/* How long accesses that take `ps` in all wait for packets of copies that pass until `copied_at`.
+ */
 static uint64_t wait_for_copies(const struct links *links, uint64_t copied_at, uint64_t start,
                                 uint64_t ps) {
     if (!links->takes_turns)

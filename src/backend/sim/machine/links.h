@@ -1,8 +1,9 @@
 /* Links: the topology that bytes move over.
  *
- * Tiers are its nodes. Each ordered pair of tiers has at most one link: a curve of bandwidth by size, a
- * latency, and the ports that a transfer holds. A port serves one transfer at a time; it stands for one
- * direction of a device's connector, or for a switch. Links that share a port take turns. */
+ * Tiers are its nodes. Each ordered pair of tiers has at most one link: a curve of bandwidth by
+ * size, a latency, and the ports that a transfer holds. A port serves one transfer at a time; it
+ * stands for one direction of a device's connector, or for a switch. Links that share a port take
+ * turns. */
 #ifndef FF_BACKEND_SIM_MACHINE_LINKS_H
 #define FF_BACKEND_SIM_MACHINE_LINKS_H
 
@@ -25,10 +26,10 @@ struct links {
     uint64_t *copied_at;  /* [from * tier_count + to] and its last transfer; ps */
 };
 
-/* Links every device with the host, one way each, and with every other device, over one port of each
- * device for both directions. With a `machine`, each pair of devices has a port of its own in each direction, and devices
- * behind a switch share one port to the host, and one back. Borrows the models of `gpu`. -ENOMEM. The caller ends it in any
- * case. */
+/* Links every device with the host, one way each, and with every other device, over one port of
+ * each device for both directions. With a `machine`, each pair of devices has a port of its own in
+ * each direction, and devices behind a switch share one port to the host, and one back. Borrows the
+ * models of `gpu`. -ENOMEM. The caller ends it in any case. */
 int ff__links_init(struct links *links, const struct ff__gpu *gpu,
                    const struct ff__machine *machine, uint32_t devices);
 void ff__links_fini(struct links *links);
@@ -51,16 +52,17 @@ static inline uint64_t ff__link_free_at(const struct links *links, const struct 
 /* How long a transfer of so many bytes holds the link, in ns. */
 uint64_t ff__link_transfer_ns(const struct link *link, uint64_t bytes);
 
-/* Holds the link for so long, from `time` on or when it is free. Returns when it is free again (all in ps). The last
- * byte arrives the link's latency later. */
+/* Holds the link for so long, from `time` on or when it is free. Returns when it is free again (all
+ * in ps). The last byte arrives the link's latency later. */
 uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t ps, uint64_t time);
 
-/* Remote accesses that take so long in all, from `time` on or behind those before them. They do not wait for the end of a
- * transfer: an access is a packet between two of a copy. With `takes_turns` they have half of the link while there are
- * copies, as clients of a link do that are served in turn. Otherwise they have all that they want of it, as in UVMSmart's
- * queue, where they wait only for the transfer that is under way (gpu-sim.cc, gmmu_t::cycle(): "prioritize dma before page
- * migration"). What they take of the link is missing to the transfers that come after them; those that wait already are not
- * delayed. Returns when the last one has passed (all in ps). */
+/* Remote accesses that take so long in all, from `time` on or behind those before them. They do not
+ * wait for the end of a transfer: an access is a packet between two of a copy. With `takes_turns`
+ * they have half of the link while there are copies, as clients of a link do that are served in
+ * turn. Otherwise they have all that they want of it, as in UVMSmart's queue, where they wait only
+ * for the transfer that is under way (gpu-sim.cc, gmmu_t::cycle(): "prioritize dma before page
+ * migration"). What they take of the link is missing to the transfers that come after them; those
+ * that wait already are not delayed. Returns when the last one has passed (all in ps). */
 uint64_t ff__link_pass(struct links *links, uint32_t from, uint32_t to, uint64_t ps, uint64_t time);
 
 #endif
