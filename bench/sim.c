@@ -33,8 +33,8 @@ static void give_up(const char *what) {
 /* One warp accesses `pages`, again and again. Every `unit` pages in a row lie `apart` times as far
  * from the next ones as they would. */
 struct ready {
-    const uint32_t *pages;                                     /* [FORESEEN] */
-    uint64_t accesses, unit, apart; /* unit: a power of two */ /* unit: a power of two */
+    const uint32_t *pages;          /* [FORESEEN] */
+    uint64_t accesses, unit, apart; /* unit: a power of two */
 };
 
 static bool ready_step(const struct ff__workload *workload, const struct ff__kernel *kernel,

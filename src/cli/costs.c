@@ -13,7 +13,7 @@
 #define ROUNDS     25u
 #define BLOCKS     24u /* faults of a round, each of a block of its own */
 #define PAGE_TURNS 20u /* as many times more of single pages, as they take a tenth of the time */
-/* a pause in which a handler falls asleep: so often as long as it spins, and */
+/* A pause in which a handler falls asleep: PAUSES times as long as it spins, and PAUSE_NS more. */
 #define PAUSES   2u
 #define PAUSE_NS 100000u
 #define LAUNCHES 200u

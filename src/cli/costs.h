@@ -14,8 +14,8 @@ struct ff__costs {
     /* [size] a fault that brings so many bytes: to the thread that waits, and of that, to the one
      * that serves it */
     double fault_ns[FF__COST_SIZES], serve_ns[FF__COST_SIZES];
-    /* a fault that brings a page, after a pause in which the thread that serves it has fallen
-     * asleep: longer by */
+    /* How much longer a fault that brings a page takes after a pause in which the thread that
+     * serves it has fallen asleep. */
     double wake_ns;
     double clean_ns, dirty_ns; /* an eviction of a whole block, not written to and written to */
     double launch_ns;          /* an empty kernel */

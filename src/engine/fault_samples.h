@@ -23,11 +23,12 @@
 
 #define FF__SAMPLE_ROWS   10u /* ranges that are sampled at a time; as in Forest's table */
 #define FF__SAMPLE_ROUNDS 10u /* after which a row is ceased; likewise */
-#define FF__SAMPLE_SHARE  40u /* percent of a range's leaves that come between rounds, but */
-#define FF__SAMPLE_LEAST  16u /* so many at least, */
-/* and no more: a round of a large range is a small share; all ours */
-#define FF__SAMPLE_MOST 256u
-#define FF__SAMPLES_MAX (FF__SAMPLE_MOST * FF__SAMPLE_ROUNDS + FF_CHUNK_LEAVES) /* of a row */
+/* Percent of a range's leaves that come between rounds, and how many these are at least and at
+ * most: a round of a large range is a small share. All ours. */
+#define FF__SAMPLE_SHARE 40u
+#define FF__SAMPLE_LEAST 16u
+#define FF__SAMPLE_MOST  256u
+#define FF__SAMPLES_MAX  (FF__SAMPLE_MOST * FF__SAMPLE_ROUNDS + FF_CHUNK_LEAVES) /* of a row */
 
 struct ff__sample_row {
     bool armed;

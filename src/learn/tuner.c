@@ -8,7 +8,8 @@
 
 #define PAPER_DISTANCE 30u
 #define TIMINGS        1001u
-/* of a window and the way to what it predicts: a stream's notes, about; ours */
+/* A stream's notes are about so many times as long as a window and the way to what it predicts;
+ * ours. */
 #define LENGTHS 4u
 
 /* ---- what predicts ---- */

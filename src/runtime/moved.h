@@ -41,10 +41,10 @@ void ff__moved_fini(struct ff__moved *moved);
 /* The number of a kernel with this name; 0: it has none, or there are too many. */
 uint32_t ff__moved_kernel(struct ff_context *context, const struct ff__moved_name *name);
 
-/* A launch of it begins that names operands of `bytes` in all, */
+/* A launch of the kernel begins that names operands of `bytes` in all. */
 void ff__moved_launch(struct ff_context *context, uint32_t kernel, uint64_t bytes);
 
-/* and this one among them. `stride`: FF_STRIDE_UNKNOWN, or any other. */
+/* The launch that has begun names this operand. `stride`: FF_STRIDE_UNKNOWN, or any other. */
 void ff__moved_use(struct ff__allocation *allocation, uint32_t kernel, uint8_t stride);
 
 /* An allocation is freed, and its range still there. */

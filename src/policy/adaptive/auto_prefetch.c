@@ -18,10 +18,10 @@
 #define TURN_MAX 16384u
 #define HOPELESS 1.5 /* times the time of the other way: ends a trial at once */
 #define SETTLING 2u  /* launches after a change that are not counted */
-/* turns until the other way is tried again; doubled each time that it lost */
+/* Turns until the other way is tried again: doubled each time that it lost, up to the second. */
 #define PATIENCE     4u
 #define PATIENCE_MAX 64u
-/* turns until the first trial where transfers are the work of the processors that compute */
+/* Turns until the first trial where transfers are the work of the processors that compute */
 #define LATE   16u
 #define BETTER 0.98 /* of the time of the other way, to be called better */
 #define WEIGHT 0.5  /* of the latest launch in a mean */
