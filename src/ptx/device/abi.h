@@ -1,0 +1,176 @@
+/* What a translated kernel and the executor know of each other. The translator puts this text in
+ * front of every module's C code, so it needs no other header of ours. */
+#ifndef FF_PTX_DEVICE_ABI_H
+#define FF_PTX_DEVICE_ABI_H
+
+#include <stdint.h>
+
+enum {
+    FF_PTX_ABI = 1,          /* of these structures; a cached module with another one is not used */
+    FF_PTX_WARP = 32,        /* lanes of a warp */
+    FF_PTX_MAX_LANES = 1024, /* threads of a block */
+    FF_PTX_EXITED = 0xffffffff /* in ff_ptx_lanes.at: the thread has ended */
+};
+
+/* What threads wait for at the start of a region. The comment lists the operands that each thread
+ * has left in `in`, row by row, and the results it finds in `out`. */
+enum ff_ptx_wait {
+    FF_PTX_NONE,      /* nothing: the first region, and cuts that only give others a turn */
+    FF_PTX_BARRIER,   /* in: number, threads (0: the whole block) */
+    FF_PTX_ARRIVE,    /* in: number, threads; does not wait */
+    FF_PTX_BAR_POPC,  /* in: number, threads, predicate; out: how many threads' predicate holds */
+    FF_PTX_BAR_AND,   /* in: as BAR_POPC; out: whether it holds in all */
+    FF_PTX_BAR_OR,    /* in: as BAR_POPC; out: whether it holds in any */
+    FF_PTX_WARP_SYNC, /* in: lane mask */
+    /* in: lane mask, value, b, c of the instruction; out: value, whether the source was in range */
+    FF_PTX_SHFL_UP,
+    FF_PTX_SHFL_DOWN,
+    FF_PTX_SHFL_BFLY,
+    FF_PTX_SHFL_IDX,
+    /* in: lane mask, predicate; out: result */
+    FF_PTX_VOTE_ALL,
+    FF_PTX_VOTE_ANY,
+    FF_PTX_VOTE_UNI,
+    FF_PTX_VOTE_BALLOT,
+    /* in: lane mask, value (low, high word); out: mask of the lanes with that value; for ALL also
+     * whether all have it */
+    FF_PTX_MATCH_ANY,
+    FF_PTX_MATCH_ALL,
+    /* in: lane mask, value; out: result */
+    FF_PTX_REDUX_ADD,
+    FF_PTX_REDUX_MIN_U32,
+    FF_PTX_REDUX_MAX_U32,
+    FF_PTX_REDUX_MIN_S32,
+    FF_PTX_REDUX_MAX_S32,
+    FF_PTX_REDUX_AND,
+    FF_PTX_REDUX_OR,
+    FF_PTX_REDUX_XOR,
+    FF_PTX_ACTIVEMASK, /* out: mask of the lanes that are here */
+    /* in: shared or generic address (low, high word); out: 1, 2 or 4 words. The number is in
+     * `shape` of the region: 1, 2, 4, and 8 more for .trans */
+    FF_PTX_LDMATRIX,
+    /* in: words of A, B, C as the instruction lists them; out: words of D. `shape` is a value of
+     * enum ff_ptx_mma */
+    FF_PTX_MMA,
+    FF_PTX_WAITS
+};
+
+enum ff_ptx_mma {
+    FF_PTX_M16N8K8_F16, /* A, B f16; C, D f16: the accumulator follows in the name */
+    FF_PTX_M16N8K8_F16_F32,
+    FF_PTX_M16N8K16_F16,
+    FF_PTX_M16N8K16_F16_F32,
+    FF_PTX_M16N8K8_BF16, /* C, D f32 from here on */
+    FF_PTX_M16N8K16_BF16,
+    FF_PTX_M16N8K4_TF32,
+    FF_PTX_M16N8K8_TF32,
+    FF_PTX_M16N8K16_S8, /* C, D s32 from here on; A is s8, B is s8 */
+    FF_PTX_M16N8K16_U8,
+    FF_PTX_M16N8K16_S8_U8,
+    FF_PTX_M16N8K16_U8_S8,
+    FF_PTX_M16N8K32_S8,
+    FF_PTX_M16N8K32_U8,
+    FF_PTX_M16N8K32_S8_U8,
+    FF_PTX_M16N8K32_U8_S8,
+    FF_PTX_MMA_SHAPES,
+    FF_PTX_MMA_SATURATE = 64 /* added: .satfinite of the integer forms */
+};
+
+enum { FF_PTX_IN = 16, FF_PTX_OUT = 8 }; /* rows of words for operands and results */
+
+/* Threads that advance together: a warp, or the whole block where a kernel has no operation of
+ * warps. Arrays have one element for each lane. */
+struct ff_ptx_lanes {
+    uint32_t *at;   /* the region each thread runs next, or FF_PTX_EXITED */
+    uint8_t *state; /* the kernel's own structure of registers that live across regions */
+    uint8_t *local; /* local memory, `local_size` bytes a lane */
+    uint32_t *in;   /* [FF_PTX_IN][lanes] */
+    uint32_t *out;  /* [FF_PTX_OUT][lanes] */
+    uint32_t first; /* linear number in the block of lane 0 */
+    uint32_t count; /* lanes in use */
+    uint32_t ready; /* for the executor alone */
+};
+
+/* An access to global memory, as a recorded kernel reports it: one instruction of the lanes
+ * [first, first + count), of which `addresses` has those that take part; 0: that lane does not. */
+struct ff_ptx_access {
+    uint32_t pc;   /* number of the instruction in its kernel's PTX */
+    uint32_t size; /* bytes of each lane */
+    uint8_t write, atomic;
+    uint32_t first, count;
+    const uint64_t *addresses; /* [count] */
+};
+
+struct ff_ptx_block;
+
+/* What translated code calls. */
+struct ff_ptx_services {
+    void (*access)(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes,
+                   const struct ff_ptx_access *access);
+    /* vprintf(format, arguments); returns the number of arguments, as CUDA's does */
+    int (*print)(const struct ff_ptx_block *block, const char *format, const uint8_t *arguments);
+    /* trap, __assertfail: the launch ends with an error. The thread has exited */
+    void (*fail)(const struct ff_ptx_block *block, const char *message);
+    uint64_t (*clock)(void); /* nanoseconds */
+    /* tex.DIMENSIONS: coordinates as floats; four components are written */
+    void (*texture)(uint64_t object, uint32_t dimensions, const float *coordinates, float level,
+                    uint32_t *out);
+    /* tex with integer coordinates */
+    void (*fetch)(uint64_t object, uint32_t dimensions, const int32_t *coordinates, uint32_t *out);
+    /* suld, sust of `size` bytes; x in bytes. `clamp`: 0 trap, 1 clamp, 2 zero */
+    void (*surface_load)(const struct ff_ptx_block *block, uint64_t object, uint32_t dimensions,
+                         const int32_t *coordinates, uint32_t clamp, uint32_t size, void *out);
+    void (*surface_store)(const struct ff_ptx_block *block, uint64_t object, uint32_t dimensions,
+                          const int32_t *coordinates, uint32_t clamp, uint32_t size,
+                          const void *in);
+};
+
+/* A thread block while it runs. */
+struct ff_ptx_block {
+    const uint8_t *parameters; /* aligned to 16 bytes */
+    uint8_t *shared;           /* static, then dynamic; aligned to 256 bytes */
+    uint32_t shared_size, dynamic_size;
+    uint32_t ctaid[3], nctaid[3], ntid[3];
+    uint32_t worker; /* stands for the multiprocessor, %smid */
+    uint32_t workers;
+    uint64_t grid; /* number of the launch, %gridid */
+    const struct ff_ptx_services *services;
+};
+
+/* Runs the lanes [first, first + count) from the start of one region until each waits or has
+ * exited. They lie in one row of the block: thread x, y, z is the first one's place. */
+typedef void ff_ptx_region_fn(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block,
+                              uint32_t first, uint32_t count, uint32_t x, uint32_t y, uint32_t z);
+
+struct ff_ptx_region {
+    ff_ptx_region_fn *run;
+    uint32_t wait;  /* enum ff_ptx_wait: what precedes it */
+    uint32_t shape; /* of LDMATRIX, MMA */
+    uint32_t line;  /* of the module's PTX, for messages */
+};
+
+/* Exported by each module: kernels in the module's order. */
+struct ff_ptx_code {
+    const char *name;
+    const struct ff_ptx_region *regions; /* [0]: the start */
+    uint32_t region_count;
+    uint32_t lanes; /* FF_PTX_WARP or FF_PTX_MAX_LANES: that many may advance together */
+    uint32_t state_size, local_size; /* bytes: of a structure; of one lane's local memory */
+    uint32_t static_shared;
+};
+
+/* A variable of the module in global or constant space. */
+struct ff_ptx_symbol {
+    const char *name;
+    void *address;
+    uint64_t size;
+};
+
+struct ff_ptx_image { /* symbol "ff_ptx_image" of the shared object */
+    uint32_t abi;
+    uint32_t kernel_count, symbol_count;
+    const struct ff_ptx_code *kernels;
+    const struct ff_ptx_symbol *symbols;
+};
+
+#endif

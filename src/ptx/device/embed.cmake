@@ -1,0 +1,18 @@
+# ff_ptx_embed(OUTPUT HEADER...): the headers' text, without comments and what includes our own, as
+# one C string a header. The translator puts it before what it writes.
+function(ff_ptx_embed output)
+    set(strings)
+    foreach(header IN LISTS ARGN)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+        file(READ ${header} text)
+        string(REGEX REPLACE "/\\*[^*]*\\*+([^/*][^*]*\\*+)*/" "" text "${text}")
+        string(REGEX REPLACE "#include \"[^\n]*\n" "" text "${text}")
+        string(REGEX REPLACE "[ ]*\\\\\n[ ]*" " " text "${text}")
+        string(REGEX REPLACE "\n+" "\n" text "${text}")
+        string(REPLACE "\\" "\\\\" text "${text}")
+        string(REPLACE "\"" "\\\"" text "${text}")
+        string(REPLACE "\n" "\\n\"\n\"" text "${text}")
+        string(APPEND strings "\"${text}\",\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${output} CONTENT "${strings}" @ONLY)
+endfunction()

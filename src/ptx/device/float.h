@@ -1,0 +1,212 @@
+/* Real numbers of 32 and 64 bits. */
+#ifndef FF_PTX_DEVICE_FLOAT_H
+#define FF_PTX_DEVICE_FLOAT_H
+
+#include "ptx/device/types.h"
+
+static inline f32 ftz_f32(f32 a) {
+    u32 bits = as_u32(a);
+    return as_f32((bits & 0x7f800000u) != 0 ? bits : bits & 0x80000000u);
+}
+static inline f32 sat_f32(f32 a) {
+    return a > 0.0f ? (a < 1.0f ? a : 1.0f) : 0.0f;
+}
+static inline f64 sat_f64(f64 a) {
+    return a > 0.0 ? (a < 1.0 ? a : 1.0) : 0.0;
+}
+
+#define FF_PTX_ROUNDED(T, name, mode, fma_)                                                        \
+    static inline T add_##name(T a, T b) {                                                         \
+        volatile T x = a, y = b, r;                                                                \
+        const int old = fegetround();                                                              \
+        fesetround(mode);                                                                          \
+        r = x + y;                                                                                 \
+        fesetround(old);                                                                           \
+        return r;                                                                                  \
+    }                                                                                              \
+    static inline T sub_##name(T a, T b) {                                                         \
+        return add_##name(a, -b);                                                                  \
+    }                                                                                              \
+    static inline T mul_##name(T a, T b) {                                                         \
+        volatile T x = a, y = b, r;                                                                \
+        const int old = fegetround();                                                              \
+        fesetround(mode);                                                                          \
+        r = x * y;                                                                                 \
+        fesetround(old);                                                                           \
+        return r;                                                                                  \
+    }                                                                                              \
+    static inline T div_##name(T a, T b) {                                                         \
+        volatile T x = a, y = b, r;                                                                \
+        const int old = fegetround();                                                              \
+        fesetround(mode);                                                                          \
+        r = x / y;                                                                                 \
+        fesetround(old);                                                                           \
+        return r;                                                                                  \
+    }                                                                                              \
+    static inline T fma_##name(T a, T b, T c) {                                                    \
+        volatile T x = a, y = b, z = c, r;                                                         \
+        const int old = fegetround();                                                              \
+        fesetround(mode);                                                                          \
+        r = fma_(x, y, z);                                                                         \
+        fesetround(old);                                                                           \
+        return r;                                                                                  \
+    }                                                                                              \
+    static inline T mad_##name(T a, T b, T c) {                                                    \
+        return fma_##name(a, b, c);                                                                \
+    }                                                                                              \
+    static inline T rcp_##name(T a) {                                                              \
+        return div_##name(1, a);                                                                   \
+    }                                                                                              \
+    static inline T sqrt_##name(T a) {                                                             \
+        volatile T x = a, r;                                                                       \
+        const int old = fegetround();                                                              \
+        fesetround(mode);                                                                          \
+        r = sizeof(T) == 4 ? (T)sqrtf((f32)x) : (T)sqrt(x);                                        \
+        fesetround(old);                                                                           \
+        return r;                                                                                  \
+    }
+
+#define FF_PTX_REAL(T, U, sign, fma_, sqrt_, abs_, bits, unbits)                                   \
+    static inline T add_##T(T a, T b) {                                                            \
+        return a + b;                                                                              \
+    }                                                                                              \
+    static inline T sub_##T(T a, T b) {                                                            \
+        return a - b;                                                                              \
+    }                                                                                              \
+    static inline T mul_##T(T a, T b) {                                                            \
+        return a * b;                                                                              \
+    }                                                                                              \
+    static inline T div_##T(T a, T b) {                                                            \
+        return a / b;                                                                              \
+    }                                                                                              \
+    static inline T fma_##T(T a, T b, T c) {                                                       \
+        return fma_(a, b, c);                                                                      \
+    }                                                                                              \
+    static inline T mad_##T(T a, T b, T c) {                                                       \
+        return fma_(a, b, c);                                                                      \
+    }                                                                                              \
+    static inline T rcp_##T(T a) {                                                                 \
+        return 1 / a;                                                                              \
+    }                                                                                              \
+    static inline T sqrt_##T(T a) {                                                                \
+        return sqrt_(a);                                                                           \
+    }                                                                                              \
+    static inline T rsqrt_##T(T a) {                                                               \
+        return 1 / sqrt_(a);                                                                       \
+    }                                                                                              \
+    static inline T abs_##T(T a) {                                                                 \
+        return abs_(a);                                                                            \
+    }                                                                                              \
+    static inline T neg_##T(T a) {                                                                 \
+        return unbits(bits(a) ^ sign);                                                             \
+    }                                                                                              \
+    static inline T copysign_##T(T a, T b) {                                                       \
+        return unbits((bits(a) & sign) | (bits(b) & ~sign));                                       \
+    }                                                                                              \
+    static inline T min_##T(T a, T b) {                                                            \
+        T r = (a < b) | (b != b) ? a : b;                                                          \
+        return a == b ? unbits(bits(a) | bits(b)) : r;                                             \
+    }                                                                                              \
+    static inline T max_##T(T a, T b) {                                                            \
+        T r = (a > b) | (b != b) ? a : b;                                                          \
+        return a == b ? unbits(bits(a) & bits(b)) : r;                                             \
+    }                                                                                              \
+    static inline u32 testp_finite_##T(T a) {                                                      \
+        return __builtin_isfinite(a) != 0;                                                         \
+    }                                                                                              \
+    static inline u32 testp_infinite_##T(T a) {                                                    \
+        return __builtin_isinf(a) != 0;                                                            \
+    }                                                                                              \
+    static inline u32 testp_number_##T(T a) {                                                      \
+        return a == a;                                                                             \
+    }                                                                                              \
+    static inline u32 testp_notanumber_##T(T a) {                                                  \
+        return a != a;                                                                             \
+    }                                                                                              \
+    static inline u32 testp_normal_##T(T a) {                                                      \
+        return __builtin_isnormal(a) != 0;                                                         \
+    }                                                                                              \
+    static inline u32 testp_subnormal_##T(T a) {                                                   \
+        return a != 0 && __builtin_isfinite(a) && !__builtin_isnormal(a);                          \
+    }                                                                                              \
+    static inline u32 cmp_eq_##T(T a, T b) {                                                       \
+        return a == b;                                                                             \
+    }                                                                                              \
+    static inline u32 cmp_ne_##T(T a, T b) {                                                       \
+        return (a < b) | (a > b);                                                                  \
+    }                                                                                              \
+    static inline u32 cmp_lt_##T(T a, T b) {                                                       \
+        return a < b;                                                                              \
+    }                                                                                              \
+    static inline u32 cmp_le_##T(T a, T b) {                                                       \
+        return a <= b;                                                                             \
+    }                                                                                              \
+    static inline u32 cmp_gt_##T(T a, T b) {                                                       \
+        return a > b;                                                                              \
+    }                                                                                              \
+    static inline u32 cmp_ge_##T(T a, T b) {                                                       \
+        return a >= b;                                                                             \
+    }                                                                                              \
+    static inline u32 cmp_equ_##T(T a, T b) {                                                      \
+        return !((a < b) | (a > b));                                                               \
+    }                                                                                              \
+    static inline u32 cmp_neu_##T(T a, T b) {                                                      \
+        return a != b;                                                                             \
+    }                                                                                              \
+    static inline u32 cmp_ltu_##T(T a, T b) {                                                      \
+        return !(a >= b);                                                                          \
+    }                                                                                              \
+    static inline u32 cmp_leu_##T(T a, T b) {                                                      \
+        return !(a > b);                                                                           \
+    }                                                                                              \
+    static inline u32 cmp_gtu_##T(T a, T b) {                                                      \
+        return !(a <= b);                                                                          \
+    }                                                                                              \
+    static inline u32 cmp_geu_##T(T a, T b) {                                                      \
+        return !(a < b);                                                                           \
+    }                                                                                              \
+    static inline u32 cmp_num_##T(T a, T b) {                                                      \
+        return (a == a) & (b == b);                                                                \
+    }                                                                                              \
+    static inline u32 cmp_nan_##T(T a, T b) {                                                      \
+        return (a != a) | (b != b);                                                                \
+    }                                                                                              \
+    FF_PTX_ROUNDED(T, rz_##T, FE_TOWARDZERO, fma_)                                                 \
+    FF_PTX_ROUNDED(T, rm_##T, FE_DOWNWARD, fma_)                                                   \
+    FF_PTX_ROUNDED(T, rp_##T, FE_UPWARD, fma_)
+FF_PTX_REAL(f32, u32, 0x80000000u, fmaf, sqrtf, fabsf, as_u32, as_f32)
+FF_PTX_REAL(f64, u64, 0x8000000000000000ull, fma, sqrt, fabs, as_u64, as_f64)
+
+static inline f32 min_NaN_f32(f32 a, f32 b) {
+    return (a != a) | (b != b) ? NAN : min_f32(a, b);
+}
+static inline f32 max_NaN_f32(f32 a, f32 b) {
+    return (a != a) | (b != b) ? NAN : max_f32(a, b);
+}
+static inline f32 with_signs(f32 value, f32 a, f32 b) {
+    return as_f32((as_u32(value) & 0x7fffffffu) | ((as_u32(a) ^ as_u32(b)) & 0x80000000u));
+}
+static inline f32 min_xorsign_abs_f32(f32 a, f32 b) {
+    return with_signs(min_f32(fabsf(a), fabsf(b)), a, b);
+}
+static inline f32 max_xorsign_abs_f32(f32 a, f32 b) {
+    return with_signs(max_f32(fabsf(a), fabsf(b)), a, b);
+}
+
+static inline f32 sin_f32(f32 a) {
+    return sinf(a);
+}
+static inline f32 cos_f32(f32 a) {
+    return cosf(a);
+}
+static inline f32 lg2_f32(f32 a) {
+    return log2f(a);
+}
+static inline f32 ex2_f32(f32 a) {
+    return exp2f(a);
+}
+static inline f32 tanh_f32(f32 a) {
+    return tanhf(a);
+}
+
+#endif

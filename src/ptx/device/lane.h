@@ -1,0 +1,45 @@
+/* What translated code needs of its own: the loop over lanes, affine registers, device functions.
+ */
+#ifndef FF_PTX_DEVICE_LANE_H
+#define FF_PTX_DEVICE_LANE_H
+
+#include "ptx/device/abi.h"
+#include "ptx/device/types.h"
+
+/* Threads of a row depend on each other only where PTX says that they wait. */
+#ifdef __clang__
+#define FF_PTX_LANES _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define FF_PTX_LANES _Pragma("GCC ivdep")
+#endif
+
+/* Whether base + i * step stays in 32 bits for all i < count, so that widening it before or after
+ * the sum is the same. */
+static inline int fits_s32(u32 base, s64 step, u32 count) {
+    s64 last = (s64)(s32)base + step * (s64)(count - 1);
+    return last >= INT32_MIN && last <= INT32_MAX;
+}
+static inline int fits_u32(u32 base, s64 step, u32 count) {
+    s64 last = (s64)base + step * (s64)(count - 1);
+    return last >= 0 && last <= UINT32_MAX;
+}
+
+/* A generic address, or 0 if it is one of shared or local memory. */
+static inline u64 global_only(u64 address, const struct ff_ptx_block *block,
+                              const struct ff_ptx_lanes *lanes, u32 l, u32 local_size) {
+    const u64 local = (u64)lanes->local + (u64)l * local_size;
+    return address - (u64)block->shared < block->shared_size || address - local < local_size
+               ? 0
+               : address;
+}
+
+/* The place of a thread that calls a device function. */
+struct ff_lane {
+    struct ff_ptx_lanes *lanes;
+    const struct ff_ptx_block *block;
+    u32 l, x, y, z;
+    u64 local;
+};
+typedef void ff_function(const struct ff_lane *t, u64 param, u64 result);
+
+#endif

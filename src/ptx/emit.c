@@ -1,0 +1,370 @@
+/* Modules: variables, the places of shared memory, functions, the table of kernels. */
+#include "ptx/emit_internal.h"
+
+#include "base/error.h"
+#include "ptx/prelude.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text ---- */
+
+bool ff__ptx_text_open(struct ff__ptx_text *text) {
+    *text = (struct ff__ptx_text){0};
+    text->file = open_memstream(&text->text, &text->size);
+    return text->file != NULL;
+}
+
+void ff__ptx_text_close(struct ff__ptx_text *text) {
+    if (text->file != NULL)
+        fclose(text->file);
+    text->file = NULL;
+}
+
+void ff__ptx_line(struct ff__ptx_text *text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(text->file, format, arguments);
+    va_end(arguments);
+    fputc('\n', text->file);
+}
+
+const char *ff__ptx_format(struct ff__ptx_emit *emit, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *text = ff__ptx_emit_need(emit, (size_t)length + 1, 1);
+    va_start(arguments, format);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void *ff__ptx_emit_need(struct ff__ptx_emit *emit, size_t count, size_t size) {
+    void *memory = ff__ptx_arena_alloc(emit->arena, count + 1, size);
+    if (memory == NULL)
+        ff__ptx_refuse(emit, "not enough memory");
+    return memory;
+}
+
+/* The instruction as it was written, as far as its parts are kept. */
+static void describe(const struct ff__ptx_instruction *instruction, char *out, size_t size) {
+    size_t used = (size_t)snprintf(out, size, "%s", ff__ptx_opcode_name(instruction->opcode));
+    for (uint32_t m = 0; m < FF__PTX_MODIFIERS && used < size; m++)
+        if (ff__ptx_has(instruction, m))
+            used += (size_t)snprintf(out + used, size - used, ".%s", ff__ptx_modifier_name(m));
+    for (uint32_t i = 0; i < instruction->type_count && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, ".%s",
+                                 ff__ptx_type_name(instruction->types[i]));
+}
+
+_Noreturn void ff__ptx_refuse(struct ff__ptx_emit *emit, const char *format, ...) {
+    char *out = emit->function->refused;
+    size_t size = sizeof emit->function->refused, used;
+    if (emit->instruction != NULL) {
+        char instruction[128];
+        describe(emit->instruction, instruction, sizeof instruction);
+        used = (size_t)snprintf(out, size, "line %u: %s: ", emit->instruction->line, instruction);
+    } else {
+        used = (size_t)snprintf(out, size, "line %u: ", emit->function->line);
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out + used, size - used, format, arguments);
+    va_end(arguments);
+    longjmp(*emit->leave, 1);
+}
+
+/* ---- shared and local memory ---- */
+
+static uint64_t place(uint64_t *end, const struct ff__ptx_variable *variable) {
+    uint64_t at = (*end + variable->align - 1) / variable->align * variable->align;
+    *end = at + variable->size;
+    return at;
+}
+
+/* Which of the module's shared variables a function's instructions name. */
+static void place_named(struct ff__ptx_emit *emit, const struct ff__ptx_function *function,
+                        uint64_t *offsets, uint64_t *end) {
+    for (uint32_t i = 0; i < function->operand_count; i++) {
+        const struct ff__ptx_operand *operand = &function->operands[i];
+        if (operand->kind != FF__PTX_VARIABLE || offsets[operand->index] != UINT64_MAX)
+            continue;
+        const struct ff__ptx_variable *variable = &emit->module->variables[operand->index];
+        if (variable->space == FF__PTX_SHARED && variable->size != 0)
+            offsets[operand->index] = place(end, variable);
+    }
+}
+
+static void place_own(struct ff__ptx_emit *emit, uint64_t *shared, uint64_t *local) {
+    const struct ff__ptx_function *function = emit->function;
+    emit->own_offsets =
+        ff__ptx_emit_need(emit, function->variable_count, sizeof *emit->own_offsets);
+    for (uint32_t i = 0; i < function->variable_count; i++) {
+        const struct ff__ptx_variable *variable = &function->variables[i];
+        if (variable->space == FF__PTX_SHARED)
+            emit->own_offsets[i] = place(shared, variable);
+        else if (variable->space == FF__PTX_LOCAL)
+            emit->own_offsets[i] = place(local, variable);
+    }
+}
+
+/* ---- variables ---- */
+
+static void write_initial(struct ff__ptx_text *out, const struct ff__ptx_variable *variable) {
+    if (variable->initial == NULL)
+        return;
+    ff__ptx_line(out, " = {");
+    for (uint64_t i = 0; i < variable->size; i++)
+        fprintf(out->file, "%u,", variable->initial[i]);
+    ff__ptx_line(out, "}");
+}
+
+static void write_variable(struct ff__ptx_text *out, const char *name,
+                           const struct ff__ptx_variable *variable) {
+    ff__ptx_line(out, "static u8 %s[%llu] __attribute__((aligned(%u)))", name,
+                 (unsigned long long)(variable->size != 0 ? variable->size : 1),
+                 variable->align > 16 ? variable->align : 16);
+    write_initial(out, variable);
+    ff__ptx_line(out, ";");
+}
+
+static bool in_memory(const struct ff__ptx_variable *variable) {
+    return variable->space == FF__PTX_GLOBAL || variable->space == FF__PTX_CONST;
+}
+
+static void write_variables(struct ff__ptx_emit *emit) {
+    char name[32];
+    for (uint32_t i = 0; i < emit->module->variable_count; i++) {
+        snprintf(name, sizeof name, "G%u", i);
+        if (in_memory(&emit->module->variables[i]))
+            write_variable(&emit->out, name, &emit->module->variables[i]);
+    }
+    for (uint32_t k = 0; k < emit->module->function_count; k++) {
+        const struct ff__ptx_function *function = &emit->module->functions[k];
+        for (uint32_t i = 0; i < function->variable_count; i++) {
+            snprintf(name, sizeof name, "G%u_%u", k, i);
+            if (in_memory(&function->variables[i]))
+                write_variable(&emit->out, name, &function->variables[i]);
+        }
+    }
+}
+
+/* Addresses in initial values are filled in when the shared object is loaded. */
+static void write_reference(struct ff__ptx_emit *emit, uint32_t number,
+                            const struct ff__ptx_reference *reference) {
+    const struct ff__ptx_module *module = emit->module;
+    char target[32] = "0";
+    for (uint32_t i = 0; i < module->variable_count; i++)
+        if (strcmp(module->variables[i].name, reference->name) == 0 &&
+            in_memory(&module->variables[i]))
+            snprintf(target, sizeof target, "(u64)G%u", i);
+    for (uint32_t i = 0; i < module->function_count; i++)
+        if (strcmp(module->functions[i].name, reference->name) == 0 && emit->has_function[i])
+            snprintf(target, sizeof target, "(u64)F%u", i);
+    ff__ptx_line(&emit->out, "*(u64 *)(G%u + %llu) = %s + (u64)%lldll;", number,
+                 (unsigned long long)reference->at, target, (long long)reference->offset);
+}
+
+static void write_references(struct ff__ptx_emit *emit) {
+    ff__ptx_line(&emit->out, "__attribute__((constructor)) static void fill(void) {");
+    for (uint32_t i = 0; i < emit->module->variable_count; i++)
+        for (uint32_t k = 0; k < emit->module->variables[i].reference_count; k++)
+            write_reference(emit, i, &emit->module->variables[i].references[k]);
+    ff__ptx_line(&emit->out, "}");
+}
+
+/* ---- functions ---- */
+
+static bool translated(struct ff__ptx_emit *emit, uint32_t number,
+                       void (*translate)(struct ff__ptx_emit *, uint32_t)) {
+    jmp_buf leave;
+    emit->function = &emit->module->functions[number];
+    emit->function_number = number;
+    emit->instruction = NULL;
+    emit->leave = &leave;
+    bool done = false;
+    if (setjmp(leave) == 0) {
+        translate(emit, number);
+        done = true;
+    }
+    emit->leave = NULL;
+    return done;
+}
+
+static void device_function(struct ff__ptx_emit *emit, uint32_t number) {
+    emit->local_size = 0;
+    uint64_t shared = emit->shared_size;
+    place_own(emit, &shared, &emit->local_size);
+    emit->shared_size = shared;
+    place_named(emit, emit->function, emit->shared_offsets, &emit->shared_size);
+    if (!ff__ptx_text_open(&emit->body))
+        ff__ptx_refuse(emit, "not enough memory");
+    ff__ptx_emit_function(emit, number);
+}
+
+/* A function that calls a refused one is refused, too: so all are written anew until no more are
+ * refused. */
+static void write_functions(struct ff__ptx_emit *emit) {
+    struct ff__ptx_module *module = emit->module;
+    char **texts = calloc(module->function_count + 1ul, sizeof *texts);
+    for (bool again = texts != NULL; again;) {
+        again = false;
+        emit->shared_size = 0;
+        memset(emit->shared_offsets, 0xff, module->variable_count * sizeof *emit->shared_offsets);
+        for (uint32_t i = 0; i < module->function_count; i++) {
+            if (!emit->has_function[i])
+                continue;
+            bool done = translated(emit, i, device_function);
+            ff__ptx_text_close(&emit->body);
+            free(texts[i]);
+            texts[i] = emit->body.text;
+            emit->body.text = NULL;
+            emit->has_function[i] = done;
+            again |= !done;
+        }
+    }
+    for (uint32_t i = 0; i < module->function_count; i++)
+        if (emit->has_function[i])
+            ff__ptx_line(&emit->out,
+                         "static void F%u(const struct ff_lane *t, u64 param, u64 result);", i);
+    for (uint32_t i = 0; texts != NULL && i < module->function_count; i++) {
+        if (emit->has_function[i])
+            fputs(texts[i], emit->out.file);
+        free(texts[i]);
+    }
+    free(texts);
+}
+
+static bool has_calls(const struct ff__ptx_function *function) {
+    for (uint32_t i = 0; i < function->instruction_count; i++)
+        if (function->instructions[i].opcode == FF__PTX_OP_call)
+            return true;
+    return false;
+}
+
+static void kernel(struct ff__ptx_emit *emit, uint32_t number) {
+    struct ff__ptx_module *module = emit->module;
+    emit->kernel_shared =
+        ff__ptx_emit_need(emit, module->variable_count, sizeof *emit->kernel_shared);
+    bool calls = has_calls(emit->function);
+    memset(emit->kernel_shared, 0xff, module->variable_count * sizeof *emit->kernel_shared);
+    emit->static_shared = 0;
+    if (calls) { /* what functions use lies where they find it */
+        memcpy(emit->kernel_shared, emit->shared_offsets,
+               module->variable_count * sizeof *emit->kernel_shared);
+        emit->static_shared = emit->shared_size;
+    }
+    place_named(emit, emit->function, emit->kernel_shared, &emit->static_shared);
+    emit->local_size = 0;
+    place_own(emit, &emit->static_shared, &emit->local_size);
+    emit->static_shared = (emit->static_shared + 15) / 16 * 16;
+    emit->local_size = (emit->local_size + 15) / 16 * 16;
+    ff__ptx_emit_kernel(emit, number);
+}
+
+/* A refused kernel's text does not reach the module's. */
+static bool write_kernel(struct ff__ptx_emit *emit, uint32_t number, struct ff__ptx_text *rows) {
+    struct ff__ptx_kernel_emit state = {0};
+    struct ff__ptx_text module_text = emit->out;
+    struct ff__ptx_arena *arena = emit->arena;
+    emit->arena = ff__ptx_arena_new();
+    emit->kernel = &state;
+    bool opened = emit->arena != NULL && ff__ptx_text_open(&emit->out);
+    bool done = opened && translated(emit, number, kernel);
+    if (opened)
+        ff__ptx_text_close(&emit->out);
+    if (done) {
+        fputs(emit->out.text, module_text.file);
+        ff__ptx_line(rows, "{\"%s\", K%u_regions, %u, %u, sizeof(struct K%u_state), %llu, %llu},",
+                     emit->function->name, number, state.flow.region_count,
+                     state.flow.warp_operations ? 32u : 1024u, number,
+                     (unsigned long long)emit->local_size, (unsigned long long)emit->static_shared);
+    }
+    if (opened)
+        free(emit->out.text);
+    struct ff__ptx_text *left[] = {&state.ahead, &state.top, &state.guard, &state.reports,
+                                   &emit->body};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        ff__ptx_text_close(left[i]);
+        free(left[i]->text);
+        *left[i] = (struct ff__ptx_text){0};
+    }
+    ff__ptx_arena_free(emit->arena);
+    emit->arena = arena;
+    emit->out = module_text;
+    emit->kernel = NULL;
+    return done;
+}
+
+/* ---- the table ---- */
+
+static void write_image(struct ff__ptx_emit *emit, const char *rows, uint32_t kernels) {
+    struct ff__ptx_text *out = &emit->out;
+    uint32_t symbols = 0;
+    ff__ptx_line(out, "static const struct ff_ptx_code kernels[] = {%s{0}};", rows);
+    ff__ptx_line(out, "static const struct ff_ptx_symbol symbols[] = {");
+    for (uint32_t i = 0; i < emit->module->variable_count; i++) {
+        const struct ff__ptx_variable *variable = &emit->module->variables[i];
+        if (!in_memory(variable))
+            continue;
+        ff__ptx_line(out, "{\"%s\", G%u, %llu},", variable->name, i,
+                     (unsigned long long)variable->size);
+        symbols++;
+    }
+    ff__ptx_line(out, "{0}};");
+    ff__ptx_line(out,
+                 "__attribute__((visibility(\"default\"))) const struct ff_ptx_image ff_ptx_image "
+                 "= {FF_PTX_ABI, %u, %u, kernels, symbols};",
+                 kernels, symbols);
+}
+
+static bool write_module(struct ff__ptx_emit *emit) {
+    struct ff__ptx_module *module = emit->module;
+    struct ff__ptx_text rows;
+    if (!ff__ptx_text_open(&rows))
+        return false;
+    for (size_t i = 0; i < ff__ptx_prelude_count; i++)
+        fputs(ff__ptx_prelude[i], emit->out.file);
+    write_variables(emit);
+    for (uint32_t i = 0; i < module->function_count; i++)
+        emit->has_function[i] = !module->functions[i].is_entry &&
+                                !module->functions[i].is_declaration &&
+                                module->functions[i].refused[0] == '\0';
+    write_functions(emit);
+    uint32_t kernels = 0;
+    for (uint32_t i = 0; i < module->function_count; i++)
+        if (module->functions[i].is_entry && !module->functions[i].is_declaration &&
+            module->functions[i].refused[0] == '\0')
+            kernels += write_kernel(emit, i, &rows);
+    write_references(emit);
+    ff__ptx_text_close(&rows);
+    write_image(emit, rows.text, kernels);
+    free(rows.text);
+    return true;
+}
+
+int ff__ptx_emit(struct ff__ptx_module *module, const struct ff__ptx_emit_options *options,
+                 char **out, size_t *size, struct ff_error *error) {
+    struct ff__ptx_emit emit = {.module = module, .options = options};
+    emit.arena = ff__ptx_arena_new();
+    bool done = emit.arena != NULL && ff__ptx_text_open(&emit.out);
+    if (done) {
+        emit.shared_offsets = ff__ptx_arena_alloc(emit.arena, module->variable_count + 1ul,
+                                                  sizeof *emit.shared_offsets);
+        emit.has_function = ff__ptx_arena_alloc(emit.arena, module->function_count + 1ul,
+                                                sizeof *emit.has_function);
+        done = emit.has_function != NULL && write_module(&emit) && ferror(emit.out.file) == 0;
+        ff__ptx_text_close(&emit.out);
+    }
+    ff__ptx_arena_free(emit.arena);
+    if (!done) {
+        free(emit.out.text);
+        return ff__fail(error, -ENOMEM, "not enough memory to translate a PTX module");
+    }
+    *out = emit.out.text;
+    *size = emit.out.size;
+    return 0;
+}

@@ -1,0 +1,133 @@
+/* What the parts of the translator share. */
+#ifndef FF_PTX_EMIT_INTERNAL_H
+#define FF_PTX_EMIT_INTERNAL_H
+
+#include "ptx/arena.h"
+#include "ptx/emit.h"
+#include "ptx/flow.h"
+#include "ptx/forms.h"
+#include "ptx/shape.h"
+#include <setjmp.h>
+#include <stdio.h>
+
+/* How a register is named where an instruction is written. */
+enum ff__ptx_place {
+    FF__PTX_IN_LANE, /* in the loop over lanes, or in a device function */
+    FF__PTX_AHEAD,   /* before the loop: a uniform register, or an affine one's base */
+    FF__PTX_STEP     /* before the loop: an affine register's step; 0 of a uniform one */
+};
+
+struct ff__ptx_text {
+    FILE *file;
+    char *text;
+    size_t size;
+};
+
+/* Of the module. */
+struct ff__ptx_emit {
+    struct ff__ptx_module *module;
+    const struct ff__ptx_emit_options *options;
+    struct ff__ptx_arena *arena; /* of one function's translation */
+    struct ff__ptx_text out;
+    uint64_t *shared_offsets; /* by variable of the module: where device functions find it */
+    uint64_t shared_size;     /* of those */
+    bool *has_function;       /* by function: its C code is there */
+
+    /* Of the function that is being written. */
+    struct ff__ptx_function *function;
+    uint32_t function_number;
+    const struct ff__ptx_instruction *instruction;
+    uint64_t *own_offsets;   /* by variable of the function: in shared or local memory */
+    uint64_t *kernel_shared; /* by variable of the module: in this kernel; UINT64_MAX: not in it */
+    uint64_t local_size, static_shared;
+    struct ff__ptx_text body;
+    struct ff__ptx_kernel_emit *kernel; /* NULL: a device function */
+    jmp_buf *leave;                     /* of ff__ptx_refuse() */
+};
+
+/* Of the kernel and region that is being written. */
+struct ff__ptx_kernel_emit {
+    struct ff__ptx_flow flow;
+    struct ff__ptx_shapes shapes;
+    uint32_t region;
+    struct ff__ptx_text ahead;   /* before the loop over lanes */
+    struct ff__ptx_text top;     /* first in the loop: what the lane has of it */
+    struct ff__ptx_text guard;   /* conditions under which affine registers are what they seem */
+    struct ff__ptx_text reports; /* behind the loop: recorded accesses */
+    bool *demanded;              /* by register: computed again in this region */
+    uint8_t *hoisted;            /* by register: enum ff__ptx_shape of what it is set to ahead */
+    bool *named;                 /* by register: its value at the start has a name ahead */
+    uint64_t *entry, *after; /* sets: has the value it had at the start; that it is set to ahead */
+    bool *saved;             /* by register: has a place in the state */
+    uint32_t sites;          /* accesses that are recorded in this region */
+};
+
+_Noreturn void ff__ptx_refuse(struct ff__ptx_emit *emit, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Text in the translation's arena. */
+const char *ff__ptx_format(struct ff__ptx_emit *emit, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void ff__ptx_line(struct ff__ptx_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+bool ff__ptx_text_open(struct ff__ptx_text *text);
+void ff__ptx_text_close(struct ff__ptx_text *text);
+void *ff__ptx_emit_need(struct ff__ptx_emit *emit, size_t count, size_t size);
+
+static inline const struct ff__ptx_operand *ff__ptx_operand_of(const struct ff__ptx_emit *emit,
+                                                               uint32_t index) {
+    return &emit->function->operands[emit->instruction->operands + index];
+}
+static inline enum ff__ptx_type ff__ptx_last_type(const struct ff__ptx_instruction *instruction) {
+    return instruction->type_count != 0 ? instruction->types[instruction->type_count - 1] : 0;
+}
+
+/* emit_value.c: operands and results as C expressions. */
+const char *ff__ptx_c_type(enum ff__ptx_type type);     /* in which values of it are computed */
+const char *ff__ptx_c_register(enum ff__ptx_type type); /* in which registers of it are held */
+/* An operand's value as of this type. */
+const char *ff__ptx_value(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,
+                          enum ff__ptx_type type, enum ff__ptx_place place);
+/* An expression of this type as what the register holds; wider ones are extended by its sign. */
+const char *ff__ptx_held(struct ff__ptx_emit *emit, uint32_t reg, enum ff__ptx_type type,
+                         const char *expression);
+/* Sets a result in the loop; `_` takes none. */
+void ff__ptx_assign(struct ff__ptx_emit *emit, const struct ff__ptx_operand *result,
+                    enum ff__ptx_type type, const char *expression);
+/* What a pure instruction computes, and its type. */
+const char *ff__ptx_computed(struct ff__ptx_emit *emit, enum ff__ptx_place place,
+                             enum ff__ptx_type *type);
+const char *ff__ptx_register_name(struct ff__ptx_emit *emit, uint32_t reg,
+                                  enum ff__ptx_place place);
+
+/* emit_memory.c */
+const char *ff__ptx_address(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,
+                            enum ff__ptx_space space, enum ff__ptx_place place);
+enum ff__ptx_space ff__ptx_space_of(const struct ff__ptx_instruction *instruction);
+bool ff__ptx_emit_memory(struct ff__ptx_emit *emit); /* false: not such an instruction */
+bool ff__ptx_emit_texture(struct ff__ptx_emit *emit);
+
+/* emit_call.c */
+void ff__ptx_emit_call(struct ff__ptx_emit *emit);
+void ff__ptx_emit_function(struct ff__ptx_emit *emit, uint32_t number);
+
+/* emit_instruction.c: all that need no region. */
+void ff__ptx_emit_instruction(struct ff__ptx_emit *emit);
+
+/* ahead.c: what is computed before the loop over lanes. */
+enum ff__ptx_shape ff__ptx_shape_here(struct ff__ptx_emit *emit, uint32_t reg);
+void ff__ptx_demand(struct ff__ptx_emit *emit, uint32_t reg);
+/* Sets what it can of the present instruction's result ahead, and says what the result is. */
+enum ff__ptx_shape ff__ptx_hoist(struct ff__ptx_emit *emit);
+/* Whether the value fits when it is widened; adds the condition where it is affine. */
+void ff__ptx_need_fit(struct ff__ptx_emit *emit, uint32_t reg, bool is_signed);
+
+/* emit_wait.c: a suspend point's operands and results. */
+void ff__ptx_emit_wait(struct ff__ptx_emit *emit);
+void ff__ptx_emit_waited(struct ff__ptx_emit *emit);
+/* Its enum ff_ptx_wait and `shape` (device/abi.h). */
+uint32_t ff__ptx_wait_kind(struct ff__ptx_emit *emit, uint32_t *shape);
+
+/* emit_kernel.c */
+void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number);
+
+#endif

@@ -1,0 +1,484 @@
+/* Kernels: one C function for each region, which runs a row of threads in a loop. */
+#include "ptx/emit_internal.h"
+
+#include "ptx/device/abi.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define OP(name) FF__PTX_OP_##name
+
+static uint32_t lanes_of(const struct ff__ptx_emit *emit) {
+    return emit->kernel->flow.warp_operations ? (uint32_t)FF_PTX_WARP : (uint32_t)FF_PTX_MAX_LANES;
+}
+
+static const struct ff__ptx_region_plan *present(const struct ff__ptx_emit *emit) {
+    return &emit->kernel->flow.regions[emit->kernel->region];
+}
+
+/* ---- registers that live across regions ---- */
+
+/* Those that are live at the start, but for what a suspend point gives and what is computed again.
+ * Calls `act` with each. */
+static void each_saved(struct ff__ptx_emit *emit, uint32_t region,
+                       void (*act)(struct ff__ptx_emit *emit, uint32_t reg)) {
+    const struct ff__ptx_flow *flow = &emit->kernel->flow;
+    const struct ff__ptx_region_plan *plan = &flow->regions[region];
+    if (plan->start == flow->block_count)
+        return;
+    struct ff__ptx_uses uses = {0};
+    if (plan->suspend != FF__PTX_NONE)
+        ff__ptx_uses(emit->function, &emit->function->instructions[plan->suspend], &uses);
+    bool guarded = plan->suspend != FF__PTX_NONE &&
+                   emit->function->instructions[plan->suspend].guard != FF__PTX_NONE;
+    for (uint32_t reg = 0; reg < emit->function->register_count; reg++) {
+        bool given = false;
+        for (uint32_t i = 0; i < uses.write_count && !guarded; i++)
+            given |= uses.writes[i] == reg;
+        if (!given && ff__ptx_in(flow->blocks[plan->start].live, reg) &&
+            emit->kernel->shapes.again[reg] == FF__PTX_VARYING)
+            act(emit, reg);
+    }
+}
+
+static void mark_saved(struct ff__ptx_emit *emit, uint32_t reg) {
+    emit->kernel->saved[reg] = true;
+}
+
+static void save(struct ff__ptx_emit *emit, uint32_t reg) {
+    ff__ptx_line(&emit->body, "state->v%u[l] = v%u;", reg, reg);
+}
+
+static void name_entry(struct ff__ptx_emit *emit, uint32_t reg) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    kernel->named[reg] = true;
+    const char *c_type = ff__ptx_c_register(emit->function->registers[reg].type);
+    if (kernel->shapes.uniform[reg]) {
+        ff__ptx_line(&kernel->ahead, "const %s v%ue = state->v%u[first];", c_type, reg, reg);
+        ff__ptx_line(&emit->body, "v%u = v%ue;", reg, reg);
+    } else {
+        ff__ptx_line(&emit->body, "v%u = state->v%u[l];", reg, reg);
+    }
+}
+
+/* ---- leaving a region ---- */
+
+static void leave_to(struct ff__ptx_emit *emit, uint32_t region) {
+    each_saved(emit, region, save);
+    ff__ptx_line(&emit->body, "at = %u; goto left;", region);
+}
+
+static void end_thread(struct ff__ptx_emit *emit) {
+    ff__ptx_line(&emit->body, "at = %uu; goto left;", (unsigned)FF_PTX_EXITED);
+}
+
+static void go_to(struct ff__ptx_emit *emit, uint32_t block) {
+    const struct ff__ptx_flow *flow = &emit->kernel->flow;
+    if (block == flow->block_count)
+        end_thread(emit);
+    else if (flow->blocks[block].cut)
+        leave_to(emit, flow->region_of_cut[block]);
+    else
+        ff__ptx_line(&emit->body, "goto B%u;", block);
+}
+
+static uint32_t target_block(const struct ff__ptx_emit *emit, uint32_t label) {
+    return emit->kernel->flow.block_of[emit->function->labels[label].instruction];
+}
+
+static void branch_table(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_operand *first = ff__ptx_operand_of(emit, 0);
+    const struct ff__ptx_label *table = &emit->function->labels[ff__ptx_operand_of(emit, 1)->index];
+    ff__ptx_line(&emit->body, "switch (%s) {",
+                 ff__ptx_value(emit, first, FF__PTX_U32, FF__PTX_IN_LANE));
+    for (uint32_t i = 0; i < table->target_count; i++) {
+        ff__ptx_line(&emit->body, "case %u:", i);
+        go_to(emit, target_block(emit, table->targets[i]));
+    }
+    ff__ptx_line(&emit->body, "}");
+}
+
+/* What ends a block, or one instruction of it. */
+static void transfer(struct ff__ptx_emit *emit, uint32_t number) {
+    switch (emit->instruction->opcode) {
+    case OP(bra):
+        go_to(emit, target_block(emit, ff__ptx_operand_of(emit, 0)->index));
+        return;
+    case OP(brx):
+        branch_table(emit);
+        return;
+    case OP(ret):
+    case OP(exit):
+        end_thread(emit);
+        return;
+    case OP(trap):
+        ff__ptx_line(&emit->body, "block->services->fail(block, \"trap\");");
+        end_thread(emit);
+        return;
+    default:
+        ff__ptx_emit_wait(emit);
+        leave_to(emit, emit->kernel->flow.region_of_suspend[number]);
+    }
+}
+
+static bool transfers(const struct ff__ptx_instruction *instruction) {
+    return instruction->opcode == OP(bra) || instruction->opcode == OP(brx) ||
+           instruction->opcode == OP(ret) || instruction->opcode == OP(exit) ||
+           instruction->opcode == OP(trap) || ff__ptx_suspends(instruction);
+}
+
+/* ---- blocks ---- */
+
+/* After an instruction, what it wrote has no longer the value of the region's start. */
+static void note_writes(struct ff__ptx_emit *emit, const uint8_t *writes_of) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    struct ff__ptx_uses uses;
+    ff__ptx_uses(emit->function, emit->instruction, &uses);
+    for (uint32_t i = 0; i < uses.write_count; i++) {
+        ff__ptx_drop(kernel->entry, uses.writes[i]);
+        if (writes_of[uses.writes[i]] == 1)
+            ff__ptx_put(kernel->after, uses.writes[i]);
+    }
+}
+
+static bool is_again(const struct ff__ptx_emit *emit) {
+    const struct ff__ptx_operand *result = &emit->function->operands[emit->instruction->operands];
+    return emit->instruction->operand_count != 0 && result->kind == FF__PTX_REGISTER &&
+           !result->address && emit->instruction->guard == FF__PTX_NONE &&
+           emit->kernel->shapes.again[result->index] != FF__PTX_VARYING;
+}
+
+static void block_instruction(struct ff__ptx_emit *emit, uint32_t number,
+                              const uint8_t *writes_of) {
+    const struct ff__ptx_instruction *instruction = emit->instruction;
+    bool moves = transfers(instruction);
+    if (!moves && is_again(emit)) {
+        /* computed where it is used */
+    } else if (instruction->guard != FF__PTX_NONE) {
+        const char *guard = ff__ptx_register_name(emit, instruction->guard, FF__PTX_IN_LANE);
+        ff__ptx_line(&emit->body, "if (%s%s) {", instruction->guard_negated ? "!" : "", guard);
+        if (moves)
+            transfer(emit, number);
+        else
+            ff__ptx_emit_instruction(emit);
+        ff__ptx_line(&emit->body, "}");
+    } else if (moves) {
+        transfer(emit, number);
+    } else {
+        const struct ff__ptx_operand *result = ff__ptx_operand_of(emit, 0);
+        bool once = instruction->operand_count != 0 && result->kind == FF__PTX_REGISTER &&
+                    !result->address && writes_of[result->index] == 1;
+        if (!once || ff__ptx_hoist(emit) == FF__PTX_VARYING)
+            ff__ptx_emit_instruction(emit);
+    }
+    note_writes(emit, writes_of);
+}
+
+static void emit_block(struct ff__ptx_emit *emit, uint32_t number, const uint8_t *writes_of) {
+    const struct ff__ptx_block *block = &emit->kernel->flow.blocks[number];
+    ff__ptx_line(&emit->body, "B%u:;", number);
+    for (uint32_t i = block->first; i < block->end; i++) {
+        emit->instruction = &emit->function->instructions[i];
+        block_instruction(emit, i, writes_of);
+    }
+    const struct ff__ptx_instruction *last = &emit->function->instructions[block->end - 1];
+    if (!transfers(last) || last->guard != FF__PTX_NONE)
+        go_to(emit, number + 1);
+}
+
+/* ---- what holds at the start of each block ---- */
+
+struct facts {
+    uint64_t *entry, *after;
+};
+
+/* For each block of the region the registers that have the value of the region's start on every
+ * way there, and those that have been written on every way, by the one instruction that does. */
+static struct facts *block_facts(struct ff__ptx_emit *emit, const uint8_t *writes_of) {
+    const struct ff__ptx_flow *flow = &emit->kernel->flow;
+    const struct ff__ptx_region_plan *plan = present(emit);
+    uint32_t words = flow->register_words;
+    struct facts *facts = ff__ptx_emit_need(emit, flow->block_count + 1ul, sizeof *facts);
+    uint64_t *all = ff__ptx_emit_need(emit, 2ul * words * flow->block_count + 1, sizeof *all);
+    for (uint32_t i = 0; i < flow->block_count; i++) {
+        facts[i].entry = all + 2ul * words * i;
+        facts[i].after = facts[i].entry + words;
+        memset(facts[i].entry, 0xff, 2ul * words * sizeof *all);
+    }
+    memset(facts[plan->start].after, 0, words * sizeof *all);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < flow->block_count; i++) {
+            if (!ff__ptx_in(plan->blocks, i))
+                continue;
+            const struct ff__ptx_block *block = &flow->blocks[i];
+            for (uint32_t k = 0; k < block->successor_count; k++) {
+                uint32_t next = block->successors[k];
+                if (!ff__ptx_in(plan->blocks, next) || flow->blocks[next].cut)
+                    continue;
+                for (uint32_t w = 0; w < words; w++) {
+                    uint64_t written = block->defines[w];
+                    uint64_t both = facts[i].entry[w] & ~written;
+                    uint64_t after = facts[i].after[w];
+                    for (uint64_t rest = written; rest != 0; rest &= rest - 1) {
+                        uint32_t bit = (uint32_t)__builtin_ctzll(rest);
+                        if (writes_of[w * 64 + bit] == 1)
+                            after |= UINT64_C(1) << bit;
+                    }
+                    uint64_t entry = facts[next].entry[w] & both;
+                    after &= facts[next].after[w];
+                    changed |= entry != facts[next].entry[w] || after != facts[next].after[w];
+                    facts[next].entry[w] = entry;
+                    facts[next].after[w] = after;
+                }
+            }
+        }
+    }
+    return facts;
+}
+
+/* How often the region's instructions write each register: 0, 1, 2 for more. */
+static uint8_t *count_writes(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_flow *flow = &emit->kernel->flow;
+    uint8_t *writes = ff__ptx_emit_need(emit, flow->register_words * 64ul, sizeof *writes);
+    struct ff__ptx_uses uses;
+    const struct ff__ptx_region_plan *plan = present(emit);
+    if (plan->suspend != FF__PTX_NONE) {
+        ff__ptx_uses(emit->function, &emit->function->instructions[plan->suspend], &uses);
+        for (uint32_t i = 0; i < uses.write_count; i++)
+            writes[uses.writes[i]] = 2;
+    }
+    for (uint32_t b = 0; b < flow->block_count; b++) {
+        if (!ff__ptx_in(plan->blocks, b))
+            continue;
+        for (uint32_t i = flow->blocks[b].first; i < flow->blocks[b].end; i++) {
+            const struct ff__ptx_instruction *instruction = &emit->function->instructions[i];
+            ff__ptx_uses(emit->function, instruction, &uses);
+            for (uint32_t k = 0; k < uses.write_count; k++) {
+                uint8_t *count = &writes[uses.writes[k]];
+                if (instruction->guard != FF__PTX_NONE || ff__ptx_suspends(instruction))
+                    *count = 2;
+                else if (*count < 2)
+                    ++*count;
+            }
+        }
+    }
+    return writes;
+}
+
+/* ---- regions ---- */
+
+/* Blocks in an order in which most stand behind those that lead to them. */
+static void order_blocks(struct ff__ptx_emit *emit, uint32_t *order, uint32_t *count) {
+    const struct ff__ptx_flow *flow = &emit->kernel->flow;
+    const struct ff__ptx_region_plan *plan = present(emit);
+    bool *seen = ff__ptx_emit_need(emit, flow->block_count + 1ul, sizeof *seen);
+    uint32_t *stack = ff__ptx_emit_need(emit, flow->block_count + 1ul, sizeof *stack);
+    uint32_t *next = ff__ptx_emit_need(emit, flow->block_count + 1ul, sizeof *next);
+    uint32_t depth = 0, placed = flow->block_count;
+    stack[depth++] = plan->start;
+    seen[plan->start] = true;
+    while (depth != 0) {
+        uint32_t top = stack[depth - 1];
+        const struct ff__ptx_block *block = &flow->blocks[top];
+        if (next[top] == block->successor_count) {
+            order[--placed] = top;
+            depth--;
+            continue;
+        }
+        uint32_t to = block->successors[next[top]++];
+        if (!seen[to] && ff__ptx_in(plan->blocks, to) && !flow->blocks[to].cut) {
+            seen[to] = true;
+            stack[depth++] = to;
+        }
+    }
+    *count = flow->block_count - placed;
+    memmove(order, order + placed, *count * sizeof *order);
+}
+
+static void start_region(struct ff__ptx_emit *emit) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    uint32_t count = emit->function->register_count + 1, words = kernel->flow.register_words;
+    kernel->demanded = ff__ptx_emit_need(emit, count, sizeof *kernel->demanded);
+    kernel->hoisted = ff__ptx_emit_need(emit, count, sizeof *kernel->hoisted);
+    kernel->named = ff__ptx_emit_need(emit, count, sizeof *kernel->named);
+    kernel->entry = ff__ptx_emit_need(emit, words, sizeof *kernel->entry);
+    kernel->after = ff__ptx_emit_need(emit, words, sizeof *kernel->after);
+    kernel->sites = 0;
+    if (!ff__ptx_text_open(&kernel->ahead) || !ff__ptx_text_open(&kernel->top) ||
+        !ff__ptx_text_open(&kernel->guard) || !ff__ptx_text_open(&kernel->reports) ||
+        !ff__ptx_text_open(&emit->body))
+        ff__ptx_refuse(emit, "not enough memory");
+}
+
+static void region_body(struct ff__ptx_emit *emit) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    const struct ff__ptx_flow *flow = &kernel->flow;
+    const struct ff__ptx_region_plan *plan = present(emit);
+    if (kernel->region != 0)
+        each_saved(emit, kernel->region, name_entry);
+    if (plan->suspend != FF__PTX_NONE) {
+        emit->instruction = &emit->function->instructions[plan->suspend];
+        ff__ptx_emit_waited(emit);
+    }
+    if (plan->start == flow->block_count) {
+        end_thread(emit);
+        return;
+    }
+    const uint8_t *writes_of = count_writes(emit);
+    struct facts *facts = block_facts(emit, writes_of);
+    uint32_t *order = ff__ptx_emit_need(emit, flow->block_count + 1ul, sizeof *order), count;
+    order_blocks(emit, order, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(kernel->entry, facts[order[i]].entry, flow->register_words * sizeof(uint64_t));
+        memcpy(kernel->after, facts[order[i]].after, flow->register_words * sizeof(uint64_t));
+        emit_block(emit, order[i], writes_of);
+    }
+}
+
+static void declare_registers(struct ff__ptx_emit *emit) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    const struct ff__ptx_region_plan *plan = present(emit);
+    bool *used = ff__ptx_emit_need(emit, emit->function->register_count + 1ul, sizeof *used);
+    struct ff__ptx_uses uses;
+    for (uint32_t b = 0; b < kernel->flow.block_count; b++) {
+        if (!ff__ptx_in(plan->blocks, b))
+            continue;
+        const struct ff__ptx_block *block = &kernel->flow.blocks[b];
+        for (uint32_t i = block->first; i < block->end; i++) {
+            ff__ptx_uses(emit->function, &emit->function->instructions[i], &uses);
+            for (uint32_t k = 0; k < uses.read_count; k++)
+                used[uses.reads[k]] = true;
+            for (uint32_t k = 0; k < uses.write_count; k++)
+                used[uses.writes[k]] = true;
+        }
+    }
+    if (plan->suspend != FF__PTX_NONE) {
+        ff__ptx_uses(emit->function, &emit->function->instructions[plan->suspend], &uses);
+        for (uint32_t k = 0; k < uses.write_count; k++)
+            used[uses.writes[k]] = true;
+    }
+    for (uint32_t reg = 0; reg < emit->function->register_count; reg++)
+        if ((used[reg] || kernel->named[reg]) && !kernel->demanded[reg])
+            ff__ptx_line(&emit->out, "%s v%u;",
+                         ff__ptx_c_register(emit->function->registers[reg].type), reg);
+    for (uint32_t i = 0; i < emit->function->variable_count; i++)
+        if (emit->function->variables[i].space == FF__PTX_PARAM)
+            ff__ptx_line(&emit->out, "u64 P%u[%llu] __attribute__((aligned(16)));", i,
+                         (unsigned long long)(emit->function->variables[i].size + 15) / 16 * 2);
+}
+
+static void write_region(struct ff__ptx_emit *emit) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    struct ff__ptx_text *out = &emit->out;
+    uint32_t kernel_number = emit->function_number, region = kernel->region;
+    ff__ptx_text_close(&kernel->ahead);
+    ff__ptx_text_close(&kernel->top);
+    ff__ptx_text_close(&kernel->guard);
+    ff__ptx_text_close(&kernel->reports);
+    ff__ptx_text_close(&emit->body);
+    ff__ptx_line(out,
+                 "static void K%u_%u(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block, "
+                 "u32 first, u32 count, u32 x, u32 y, u32 z) {",
+                 kernel_number, region);
+    ff__ptx_line(out, "enum {LANES = %u, LOCAL = %llu};", lanes_of(emit),
+                 (unsigned long long)emit->local_size);
+    ff__ptx_line(out, "struct K%u_state *const state = (void *)lanes->state;", kernel_number);
+    ff__ptx_line(out, "u32 *const next = lanes->at + first; const u64 shared = "
+                      "(u64)block->shared, param = (u64)block->parameters;");
+    fputs(kernel->ahead.text, out->file);
+    if (kernel->guard.text[0] != '\0') {
+        /* a row in which an index wraps goes thread by thread */
+        ff__ptx_line(out, "if (count > 1 && !(1 %s)) {", kernel->guard.text);
+        ff__ptx_line(out,
+                     "for (u32 k = 0; k < count; k++) K%u_%u(lanes, block, first + k, 1, x + k, y, "
+                     "z); return;}",
+                     kernel_number, region);
+    }
+    ff__ptx_line(out, "FF_PTX_LANES for (s64 i = 0; i < (s64)count; i++) {");
+    ff__ptx_line(out, "const u32 l = first + (u32)i, tx = x + (u32)i; u32 at; u8 carry = 0;");
+    ff__ptx_line(out, "const u64 local = (u64)lanes->local + (u64)l * LOCAL;");
+    fputs(kernel->top.text, out->file);
+    declare_registers(emit);
+    fputs(emit->body.text, out->file);
+    ff__ptx_line(out, "left: next[i] = at;}");
+    fputs(kernel->reports.text, out->file);
+    ff__ptx_line(out, "}");
+}
+
+static void free_texts(struct ff__ptx_kernel_emit *kernel) {
+    ff__ptx_text_close(&kernel->ahead);
+    ff__ptx_text_close(&kernel->top);
+    ff__ptx_text_close(&kernel->guard);
+    ff__ptx_text_close(&kernel->reports);
+    free(kernel->ahead.text);
+    free(kernel->top.text);
+    free(kernel->guard.text);
+    free(kernel->reports.text);
+    kernel->ahead.text = kernel->top.text = kernel->guard.text = kernel->reports.text = NULL;
+}
+
+/* ---- kernels ---- */
+
+static void write_state(struct ff__ptx_emit *emit) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    for (uint32_t i = 1; i < kernel->flow.region_count; i++)
+        each_saved(emit, i, mark_saved);
+    ff__ptx_line(&emit->out, "struct K%u_state {", emit->function_number);
+    for (uint32_t reg = 0; reg < emit->function->register_count; reg++)
+        if (kernel->saved[reg]) /* apart, so that equal places of two do not share a cache set */
+            ff__ptx_line(&emit->out, "%s v%u[%u] __attribute__((aligned(64)));",
+                         ff__ptx_c_register(emit->function->registers[reg].type), reg,
+                         lanes_of(emit) + 16);
+    ff__ptx_line(&emit->out, "u8 none;};");
+}
+
+static void write_regions(struct ff__ptx_emit *emit) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    for (uint32_t i = 0; i < kernel->flow.region_count; i++) {
+        kernel->region = i;
+        start_region(emit);
+        region_body(emit);
+        write_region(emit);
+        free_texts(kernel);
+        free(emit->body.text);
+        emit->body.text = NULL;
+    }
+}
+
+static void write_table(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_flow *flow = &emit->kernel->flow;
+    ff__ptx_line(&emit->out, "static const struct ff_ptx_region K%u_regions[] = {",
+                 emit->function_number);
+    for (uint32_t i = 0; i < flow->region_count; i++) {
+        const struct ff__ptx_region_plan *plan = &flow->regions[i];
+        uint32_t wait = FF_PTX_NONE, shape = 0, line = emit->function->line;
+        if (plan->suspend != FF__PTX_NONE) {
+            emit->instruction = &emit->function->instructions[plan->suspend];
+            wait = ff__ptx_wait_kind(emit, &shape);
+            line = emit->instruction->line;
+        } else if (plan->start != flow->block_count) {
+            line = emit->function->instructions[flow->blocks[plan->start].first].line;
+        }
+        ff__ptx_line(&emit->out, "{K%u_%u, %u, %u, %u},", emit->function_number, i, wait, shape,
+                     line);
+    }
+    ff__ptx_line(&emit->out, "};");
+}
+
+void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    emit->function_number = number;
+    struct ff__ptx_flow_options options = {.cut_loops =
+                                               emit->options->record || emit->options->yields};
+    emit->instruction = NULL;
+    if (emit->function->instruction_count == 0)
+        ff__ptx_refuse(emit, "a kernel without instructions");
+    if (ff__ptx_flow(emit->function, &options, emit->arena, &kernel->flow) != 0 ||
+        ff__ptx_find_shapes(&kernel->flow, &kernel->shapes) != 0)
+        ff__ptx_refuse(emit, "its branches cannot be followed");
+    kernel->saved =
+        ff__ptx_emit_need(emit, emit->function->register_count + 1ul, sizeof *kernel->saved);
+    write_state(emit);
+    write_regions(emit);
+    write_table(emit);
+}

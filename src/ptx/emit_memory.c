@@ -1,0 +1,270 @@
+/* Loads, stores, atomics, and what else concerns memory. */
+#include "ptx/emit_internal.h"
+
+#define OP(name) FF__PTX_OP_##name
+
+enum ff__ptx_space ff__ptx_space_of(const struct ff__ptx_instruction *instruction) {
+    static const struct {
+        enum ff__ptx_modifier modifier;
+        enum ff__ptx_space space;
+    } spaces[] = {{FF__PTX_M_GLOBAL, FF__PTX_GLOBAL},     {FF__PTX_M_SHARED, FF__PTX_SHARED},
+                  {FF__PTX_M_SHARED_CTA, FF__PTX_SHARED}, {FF__PTX_M_LOCAL, FF__PTX_LOCAL},
+                  {FF__PTX_M_CONST, FF__PTX_CONST},       {FF__PTX_M_PARAM, FF__PTX_PARAM},
+                  {FF__PTX_M_PARAM_ENTRY, FF__PTX_PARAM}, {FF__PTX_M_PARAM_FUNC, FF__PTX_PARAM}};
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (ff__ptx_has(instruction, spaces[i].modifier))
+            return spaces[i].space;
+    return FF__PTX_GENERIC;
+}
+
+/* A register of 32 bits holds an unsigned offset. */
+static const char *base_register(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,
+                                 enum ff__ptx_place place) {
+    uint32_t reg = operand->index;
+    enum ff__ptx_type held = emit->function->registers[reg].type;
+    uint32_t size = ff__ptx_type_size(held);
+    const char *name = ff__ptx_register_name(emit, reg, place);
+    if (ff__ptx_type_kind(held) == 'f' || (size != 4 && size != 8))
+        ff__ptx_refuse(emit, "an address in a register of .%s", ff__ptx_type_name(held));
+    const char *address = ff__ptx_format(emit, "(u64)%s", name);
+    if (size == 4 && emit->kernel != NULL && place == FF__PTX_IN_LANE &&
+        ff__ptx_shape_here(emit, reg) == FF__PTX_AFFINE) {
+        ff__ptx_need_fit(emit, reg, false);
+        address = ff__ptx_format(emit, "((u64)%s + (u64)%s * (u64)i)",
+                                 ff__ptx_register_name(emit, reg, FF__PTX_AHEAD),
+                                 ff__ptx_register_name(emit, reg, FF__PTX_STEP));
+    }
+    if (operand->offset == 0)
+        return address;
+    return ff__ptx_format(emit, "(%s + (u64)%lldll)", address, (long long)operand->offset);
+}
+
+const char *ff__ptx_address(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,
+                            enum ff__ptx_space space, enum ff__ptx_place place) {
+    if (!operand->address || operand->kind == FF__PTX_LIST)
+        ff__ptx_refuse(emit, "an address is missing");
+    const char *address = operand->kind == FF__PTX_REGISTER
+                              ? base_register(emit, operand, place)
+                              : ff__ptx_value(emit, operand, FF__PTX_U64, place);
+    if (space == FF__PTX_SHARED)
+        return ff__ptx_format(emit, "(shared + %s)", address);
+    if (space == FF__PTX_LOCAL)
+        return ff__ptx_format(emit, "(local + %s)", address);
+    return address;
+}
+
+/* ---- recording ---- */
+
+static bool is_recorded(const struct ff__ptx_emit *emit, enum ff__ptx_space space) {
+    return emit->options->record && emit->kernel != NULL &&
+           (space == FF__PTX_GLOBAL || space == FF__PTX_GENERIC);
+}
+
+/* Each lane leaves its address; behind the loop they are reported together. Generic addresses of
+ * shared and local memory are left out. */
+static void record(struct ff__ptx_emit *emit, enum ff__ptx_space space, const char *address,
+                   uint32_t size, bool write, bool atomic) {
+    if (!is_recorded(emit, space))
+        return;
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    uint32_t site = kernel->sites++;
+    uint32_t number = (uint32_t)(emit->instruction - emit->function->instructions);
+    const char *place =
+        space == FF__PTX_GLOBAL
+            ? address
+            : ff__ptx_format(emit, "global_only(%s, block, lanes, l, LOCAL)", address);
+    ff__ptx_line(&emit->body, "A%u[i] = %s;", site, place);
+    ff__ptx_line(&kernel->ahead, "u64 A%u[LANES];", site);
+    ff__ptx_line(&kernel->ahead, "for (u32 k = 0; k < count; k++) A%u[k] = 0;", site);
+    ff__ptx_line(&kernel->reports,
+                 "{const struct ff_ptx_access a_ = {%u, %u, %d, %d, first, count, A%u}; "
+                 "block->services->access(block, lanes, &a_);}",
+                 number, size, write, atomic, site);
+}
+
+/* ---- loads and stores ---- */
+
+static uint32_t vector_size(const struct ff__ptx_instruction *instruction) {
+    return ff__ptx_has(instruction, FF__PTX_M_V2)   ? 2
+           : ff__ptx_has(instruction, FF__PTX_M_V4) ? 4
+           : ff__ptx_has(instruction, FF__PTX_M_V8) ? 8
+                                                    : 1;
+}
+
+static bool is_strong(const struct ff__ptx_instruction *instruction) {
+    return ff__ptx_has(instruction, FF__PTX_M_VOLATILE) ||
+           ff__ptx_has(instruction, FF__PTX_M_RELAXED) ||
+           ff__ptx_has(instruction, FF__PTX_M_ACQUIRE) ||
+           ff__ptx_has(instruction, FF__PTX_M_RELEASE) || ff__ptx_has(instruction, FF__PTX_M_MMIO);
+}
+
+static const struct ff__ptx_operand *element(struct ff__ptx_emit *emit,
+                                             const struct ff__ptx_operand *operand, uint32_t count,
+                                             uint32_t index) {
+    if (count == 1 && operand->kind != FF__PTX_LIST)
+        return operand;
+    if (operand->kind != FF__PTX_LIST || operand->count != count)
+        ff__ptx_refuse(emit, "not as many registers as the vector has elements");
+    return &emit->function->operands[operand->first + index];
+}
+
+static const char *moved_type(struct ff__ptx_emit *emit, enum ff__ptx_type type) {
+    if (type == FF__PTX_NO_TYPE || type == FF__PTX_PRED || ff__ptx_type_size(type) > 8)
+        ff__ptx_refuse(emit, "values of .%s cannot be loaded or stored", ff__ptx_type_name(type));
+    return ff__ptx_c_type(type);
+}
+
+static void load(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_instruction *instruction = emit->instruction;
+    enum ff__ptx_space space = ff__ptx_space_of(instruction);
+    enum ff__ptx_type type = ff__ptx_last_type(instruction);
+    uint32_t count = vector_size(instruction);
+    if (instruction->operand_count < 2)
+        ff__ptx_refuse(emit, "operands are missing");
+    const char *address =
+        ff__ptx_address(emit, ff__ptx_operand_of(emit, 1), space, FF__PTX_IN_LANE);
+    const char *c_type = moved_type(emit, type);
+    uint32_t size = ff__ptx_type_size(type);
+    record(emit, space, address, size * count, false, false);
+    if (count > 1) { /* a result may be the address's register */
+        ff__ptx_line(&emit->body, "{const u64 a_ = %s;", address);
+        address = "a_";
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ff__ptx_operand *result = element(emit, ff__ptx_operand_of(emit, 0), count, i);
+        if (result->kind != FF__PTX_NOTHING)
+            ff__ptx_assign(emit, result, type,
+                           ff__ptx_format(emit, "ld%s_%s(%s + %uu)",
+                                          is_strong(instruction) ? "v" : "", c_type, address,
+                                          i * size));
+    }
+    if (count > 1)
+        ff__ptx_line(&emit->body, "}");
+    if (ff__ptx_has(instruction, FF__PTX_M_ACQUIRE))
+        ff__ptx_line(&emit->body, "fence();");
+}
+
+static void store(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_instruction *instruction = emit->instruction;
+    enum ff__ptx_space space = ff__ptx_space_of(instruction);
+    enum ff__ptx_type type = ff__ptx_last_type(instruction);
+    uint32_t count = vector_size(instruction);
+    if (instruction->operand_count < 2)
+        ff__ptx_refuse(emit, "operands are missing");
+    const char *address =
+        ff__ptx_address(emit, ff__ptx_operand_of(emit, 0), space, FF__PTX_IN_LANE);
+    const char *c_type = moved_type(emit, type);
+    uint32_t size = ff__ptx_type_size(type);
+    record(emit, space, address, size * count, true, false);
+    if (ff__ptx_has(instruction, FF__PTX_M_RELEASE))
+        ff__ptx_line(&emit->body, "fence();");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ff__ptx_operand *value = element(emit, ff__ptx_operand_of(emit, 1), count, i);
+        ff__ptx_line(&emit->body, "st%s_%s(%s + %uu, %s);", is_strong(instruction) ? "v" : "",
+                     c_type, address, i * size, ff__ptx_value(emit, value, type, FF__PTX_IN_LANE));
+    }
+}
+
+/* ---- atomics ---- */
+
+static const char *operation(struct ff__ptx_emit *emit) {
+    static const enum ff__ptx_modifier operations[] = {
+        FF__PTX_M_ADD, FF__PTX_M_MIN,  FF__PTX_M_MAX, FF__PTX_M_AND, FF__PTX_M_OR,
+        FF__PTX_M_XOR, FF__PTX_M_EXCH, FF__PTX_M_CAS, FF__PTX_M_INC, FF__PTX_M_DEC};
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        if (ff__ptx_has(emit->instruction, operations[i]))
+            return ff__ptx_modifier_name(operations[i]);
+    ff__ptx_refuse(emit, "an operation that is not known");
+}
+
+static void atomic(struct ff__ptx_emit *emit, bool result) {
+    const struct ff__ptx_instruction *instruction = emit->instruction;
+    enum ff__ptx_space space = ff__ptx_space_of(instruction);
+    enum ff__ptx_type type = ff__ptx_last_type(instruction);
+    uint32_t first = result ? 1 : 0;
+    if (instruction->operand_count < first + 2 || vector_size(instruction) != 1)
+        ff__ptx_refuse(emit, "this form is not supported");
+    const char *address =
+        ff__ptx_address(emit, ff__ptx_operand_of(emit, first), space, FF__PTX_IN_LANE);
+    moved_type(emit, type);
+    record(emit, space, address, ff__ptx_type_size(type), true, true);
+    bool ordered = ff__ptx_has(instruction, FF__PTX_M_ACQUIRE) ||
+                   ff__ptx_has(instruction, FF__PTX_M_RELEASE) ||
+                   ff__ptx_has(instruction, FF__PTX_M_ACQ_REL);
+    bool compares = ff__ptx_has(instruction, FF__PTX_M_CAS);
+    if (instruction->operand_count < first + (compares ? 3 : 2))
+        ff__ptx_refuse(emit, "operands are missing");
+    const char *value =
+        ff__ptx_value(emit, ff__ptx_operand_of(emit, first + 1), type, FF__PTX_IN_LANE);
+    if (compares)
+        value = ff__ptx_format(
+            emit, "%s, %s", value,
+            ff__ptx_value(emit, ff__ptx_operand_of(emit, first + 2), type, FF__PTX_IN_LANE));
+    const char *call = ff__ptx_format(emit, "atom_%s_%s(%s, %s)", operation(emit),
+                                      ff__ptx_type_name(type), address, value);
+    if (ordered)
+        ff__ptx_line(&emit->body, "fence();");
+    if (result)
+        ff__ptx_assign(emit, ff__ptx_operand_of(emit, 0), type, call);
+    else
+        ff__ptx_line(&emit->body, "(void)%s;", call);
+    if (ordered)
+        ff__ptx_line(&emit->body, "fence();");
+}
+
+/* ---- others ---- */
+
+static void is_space(struct ff__ptx_emit *emit) {
+    if (emit->instruction->operand_count != 2)
+        ff__ptx_refuse(emit, "operands are missing");
+    const char *address =
+        ff__ptx_value(emit, ff__ptx_operand_of(emit, 1), FF__PTX_U64, FF__PTX_IN_LANE);
+    enum ff__ptx_space space = ff__ptx_space_of(emit->instruction);
+    const char *in_shared =
+        ff__ptx_format(emit, "(u32)(%s - shared < block->shared_size)", address);
+    const char *in_local = ff__ptx_format(emit, "(u32)(%s - local < LOCAL)", address);
+    const char *holds = space == FF__PTX_SHARED  ? in_shared
+                        : space == FF__PTX_LOCAL ? in_local
+                        : space == FF__PTX_GLOBAL
+                            ? ff__ptx_format(emit, "(u32)(!%s & !%s)", in_shared, in_local)
+                            : NULL;
+    if (holds == NULL)
+        ff__ptx_refuse(emit, "this form is not supported");
+    ff__ptx_assign(emit, ff__ptx_operand_of(emit, 0), FF__PTX_PRED, holds);
+}
+
+bool ff__ptx_emit_memory(struct ff__ptx_emit *emit) {
+    switch (emit->instruction->opcode) {
+    case OP(ld):
+    case OP(ldu):
+        load(emit);
+        return true;
+    case OP(st):
+        store(emit);
+        return true;
+    case OP(atom):
+        atomic(emit, true);
+        return true;
+    case OP(red):
+        if (ff__ptx_has(emit->instruction, FF__PTX_M_ASYNC))
+            ff__ptx_refuse(emit, "this form is not supported");
+        atomic(emit, false);
+        return true;
+    case OP(isspacep):
+        is_space(emit);
+        return true;
+    case OP(membar):
+    case OP(fence):
+        if (ff__ptx_has(emit->instruction, FF__PTX_M_PROXY))
+            ff__ptx_refuse(emit, "this form is not supported");
+        ff__ptx_line(&emit->body, "fence();");
+        return true;
+    case OP(prefetch):
+    case OP(prefetchu):
+    case OP(discard):
+    case OP(applypriority):
+        return true; /* hints */
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,70 @@
+/* Running the kernels of a PTX module on the processor: a module is translated to C (emit.h),
+ * compiled by the system's compiler or taken from the cache (cache.h), and launched on a stream of
+ * farfault.h, one item of the grid for each thread block.
+ *
+ * Global addresses are host addresses; shared and local ones are offsets, as in PTX. */
+#ifndef FF_PTX_EXEC_H
+#define FF_PTX_EXEC_H
+
+#include "ptx/ptx.h"
+#include <farfault/farfault.h>
+
+enum ff__ptx_schedule {
+    FF__PTX_TURNS, /* warps alternate at operations of warps and at cuts: the default */
+    FF__PTX_SERIAL /* each warp runs until it waits for others or has ended */
+};
+
+struct ff_ptx_access;
+struct ff_ptx_block;
+struct ff_ptx_lanes;
+
+struct ff__ptx_options {
+    const char *cache; /* folder; NULL: FARFAULT_PTX_CACHE, else $XDG_CACHE_HOME/farfault/ptx, else
+                          ~/.cache/farfault/ptx */
+    bool record;       /* emit a call at each access of global memory */
+    bool yields;       /* give others a turn at every back edge; else only where a loop may wait for
+                          another thread */
+};
+
+struct ff__ptx_program; /* a loaded module */
+struct ff__ptx_kernel;
+
+/* Starts the compilation of what the cache does not have, in the background; the first use of a
+ * kernel waits for it. `text` need not end in a zero and is not needed after the call.
+ * -EINVAL: not PTX (the message has line and reason); -ENOEXEC: no compiler, or it failed;
+ * -EACCES: the cache's folder is not private; -ENOMEM, -ENOSPC. */
+int ff__ptx_load(const char *text, size_t size, const struct ff__ptx_options *options,
+                 struct ff__ptx_program **out, struct ff_error *error);
+/* No launch of it may be running. */
+void ff__ptx_unload(struct ff__ptx_program *program);
+
+/* -ENOENT; -ENOTSUP: it is refused, and the message says why and in which line. */
+int ff__ptx_kernel(struct ff__ptx_program *program, const char *name, struct ff__ptx_kernel **out,
+                   struct ff_error *error);
+/* A variable in global or constant space; `*size` may be NULL. -ENOENT. */
+int ff__ptx_symbol(struct ff__ptx_program *program, const char *name, void **address, size_t *size,
+                   struct ff_error *error);
+
+struct ff__ptx_launch {
+    uint32_t grid[3], block[3];
+    uint32_t shared;        /* bytes of dynamic shared memory */
+    const void *parameters; /* the block of parameters, laid out as PTX says; copied */
+    size_t parameter_size;
+    bool cooperative; /* all thread blocks advance together */
+    enum ff__ptx_schedule schedule;
+    /* Called for each recorded access, from the worker threads; NULL: none */
+    void (*access)(void *context, const struct ff_ptx_block *block,
+                   const struct ff_ptx_lanes *lanes, const struct ff_ptx_access *access);
+    void *context;
+};
+/* Operands are the words of the parameters that lie in managed memory. -EINVAL: sizes of zero, more
+ * than 1024 threads, more shared memory than a block has, too few parameters; -E2BIG: a cooperative
+ * grid that is too large; others as ff_kernel_launch(). */
+int ff__ptx_launch(struct ff_stream *stream, struct ff__ptx_kernel *kernel,
+                   const struct ff__ptx_launch *launch, struct ff_error *error);
+
+/* After the stream was synchronized: 0, or why a launch of this program failed (a trap, an
+ * assertion, a block that cannot advance): -EFAULT, -EDEADLK, with kernel, block and place. */
+int ff__ptx_failure(struct ff__ptx_program *program, struct ff_error *error);
+
+#endif
