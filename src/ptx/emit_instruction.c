@@ -147,6 +147,7 @@ void ff__ptx_emit_instruction(struct ff__ptx_emit *emit) {
     case OP(call):
         ff__ptx_emit_call(emit);
         return;
+    case OP(griddepcontrol): /* a launch waits for those before it on its stream */
     case OP(nanosleep):
     case OP(pmevent):
     case OP(brkpt):

@@ -46,6 +46,7 @@ static bool has_no_result(const struct ff__ptx_instruction *instruction) {
     case OP(prefetchu):
     case OP(pmevent):
     case OP(nanosleep):
+    case OP(griddepcontrol):
     case OP(discard):
     case OP(applypriority):
     case OP(cp):

@@ -164,7 +164,7 @@ void ff__ptx_next(struct ff__ptx_reader *reader) {
         token->kind = FF__PTX_DOTTED;
         token->text = ++reader->at;
         while (is_word(look(reader, 0)) ||
-               (look(reader, 0) == ':' && look(reader, 1) == ':' && is_letter(look(reader, 2))))
+               (look(reader, 0) == ':' && look(reader, 1) == ':' && is_word(look(reader, 2))))
             reader->at += look(reader, 0) == ':' ? 2 : 1;
     } else {
         token->kind = FF__PTX_SIGN;
@@ -179,17 +179,32 @@ void ff__ptx_skip_line(struct ff__ptx_reader *reader) {
     ff__ptx_next(reader);
 }
 
+/* By characters: what stands between the braces need not be made of tokens. */
 void ff__ptx_skip_braces(struct ff__ptx_reader *reader) {
-    uint32_t depth = 0;
-    do {
-        if (reader->token.kind == FF__PTX_END)
+    if (!ff__ptx_is_sign(reader, '{'))
+        ff__ptx_wrong(reader, "'{' is missing before '%.*s'", (int)reader->token.length,
+                      reader->token.text);
+    for (uint32_t depth = 1; depth != 0;) {
+        skip_space(reader);
+        struct ff__ptx_token token;
+        switch (look(reader, 0)) {
+        case '\0':
             ff__ptx_wrong(reader, "a brace that is not closed");
-        if (ff__ptx_is_sign(reader, '{'))
+        case '"':
+            string(reader, &token);
+            continue;
+        case '{':
             depth++;
-        else if (ff__ptx_is_sign(reader, '}'))
+            break;
+        case '}':
             depth--;
-        ff__ptx_next(reader);
-    } while (depth != 0);
+            break;
+        default:
+            break;
+        }
+        reader->at++;
+    }
+    ff__ptx_next(reader);
 }
 
 bool ff__ptx_is_sign(const struct ff__ptx_reader *reader, char sign) {
