@@ -11,9 +11,8 @@ enum ff__ptx_shape ff__ptx_shape_here(struct ff__ptx_emit *emit, uint32_t reg) {
         return kernel->shapes.again[reg];
     if (ff__ptx_in(kernel->after, reg))
         return kernel->hoisted[reg];
-    bool known = ff__ptx_in(kernel->entry, reg) && kernel->saved[reg] &&
-                 kernel->shapes.uniform[reg] && kernel->named[reg];
-    return known ? FF__PTX_UNIFORM : FF__PTX_VARYING;
+    bool known = ff__ptx_in(kernel->entry, reg) && kernel->saved[reg] && kernel->named[reg];
+    return known ? kernel->shapes.shape[reg] : FF__PTX_VARYING;
 }
 
 static enum ff__ptx_shape shape_here(void *context, uint32_t reg) {

@@ -279,19 +279,16 @@ static bool write_kernel(struct ff__ptx_emit *emit, uint32_t number, struct ff__
     if (done) {
         fputs(emit->out.text, module_text.file);
         ff__ptx_line(rows, "{\"%s\", K%u_regions, %u, %u, sizeof(struct K%u_state), %llu, %llu},",
-                     emit->function->name, number, state.flow.region_count,
+                     emit->function->name, number, state.regions.count,
                      state.flow.warp_operations ? 32u : 1024u, number,
                      (unsigned long long)emit->local_size, (unsigned long long)emit->static_shared);
     }
     if (opened)
         free(emit->out.text);
-    struct ff__ptx_text *left[] = {&state.ahead, &state.top, &state.guard, &state.reports,
-                                   &emit->body};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        ff__ptx_text_close(left[i]);
-        free(left[i]->text);
-        *left[i] = (struct ff__ptx_text){0};
-    }
+    ff__ptx_free_texts(&state);
+    ff__ptx_text_close(&emit->body);
+    free(emit->body.text);
+    emit->body = (struct ff__ptx_text){0};
     ff__ptx_arena_free(emit->arena);
     emit->arena = arena;
     emit->out = module_text;

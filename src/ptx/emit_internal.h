@@ -6,7 +6,7 @@
 #include "ptx/emit.h"
 #include "ptx/flow.h"
 #include "ptx/forms.h"
-#include "ptx/shape.h"
+#include "ptx/regions.h"
 #include <setjmp.h>
 #include <stdio.h>
 
@@ -49,7 +49,13 @@ struct ff__ptx_emit {
 struct ff__ptx_kernel_emit {
     struct ff__ptx_flow flow;
     struct ff__ptx_shapes shapes;
+    struct ff__ptx_regions regions;
     uint32_t region;
+    bool repeats;                /* it is a uniform loop, all of whose rounds run at once */
+    struct ff__ptx_text enter;   /* before the rounds: what registers hold at the start */
+    struct ff__ptx_text check;   /* conditions under which threads are at the same place */
+    struct ff__ptx_text flush;   /* brings the state up to what a round begins with */
+    struct ff__ptx_text carry;   /* after a round: what the next one begins with */
     struct ff__ptx_text ahead;   /* before the loop over lanes */
     struct ff__ptx_text top;     /* first in the loop: what the lane has of it */
     struct ff__ptx_text guard;   /* conditions under which affine registers are what they seem */
@@ -129,5 +135,6 @@ uint32_t ff__ptx_wait_kind(struct ff__ptx_emit *emit, uint32_t *shape);
 
 /* emit_kernel.c */
 void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number);
+void ff__ptx_free_texts(struct ff__ptx_kernel_emit *kernel);
 
 #endif

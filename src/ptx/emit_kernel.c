@@ -12,7 +12,7 @@ static uint32_t lanes_of(const struct ff__ptx_emit *emit) {
 }
 
 static const struct ff__ptx_region_plan *present(const struct ff__ptx_emit *emit) {
-    return &emit->kernel->flow.regions[emit->kernel->region];
+    return &emit->kernel->regions.plans[emit->kernel->region];
 }
 
 /* ---- registers that live across regions ---- */
@@ -22,7 +22,7 @@ static const struct ff__ptx_region_plan *present(const struct ff__ptx_emit *emit
 static void each_saved(struct ff__ptx_emit *emit, uint32_t region,
                        void (*act)(struct ff__ptx_emit *emit, uint32_t reg)) {
     const struct ff__ptx_flow *flow = &emit->kernel->flow;
-    const struct ff__ptx_region_plan *plan = &flow->regions[region];
+    const struct ff__ptx_region_plan *plan = &emit->kernel->regions.plans[region];
     if (plan->start == flow->block_count)
         return;
     struct ff__ptx_uses uses = {0};
@@ -44,26 +44,70 @@ static void mark_saved(struct ff__ptx_emit *emit, uint32_t reg) {
     emit->kernel->saved[reg] = true;
 }
 
+/* The value is still in its place. That of a loop's uniform or affine register is not: the rounds
+ * keep it elsewhere. */
+static bool is_saved(const struct ff__ptx_kernel_emit *kernel, uint32_t reg) {
+    return kernel->named[reg] && ff__ptx_in(kernel->entry, reg) &&
+           (!kernel->repeats || kernel->shapes.shape[reg] == FF__PTX_VARYING);
+}
+
 static void save(struct ff__ptx_emit *emit, uint32_t reg) {
-    ff__ptx_line(&emit->body, "state->v%u[l] = v%u;", reg, reg);
+    if (!is_saved(emit->kernel, reg))
+        ff__ptx_line(&emit->body, "state->v%u[l] = v%u;", reg, reg);
+}
+
+/* What the next round of a uniform loop begins with. */
+static void carry(struct ff__ptx_emit *emit, uint32_t reg) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    const char *part = kernel->shapes.shape[reg] == FF__PTX_AFFINE ? "_0" : "";
+    if (kernel->shapes.shape[reg] == FF__PTX_VARYING) {
+        save(emit, reg);
+    } else if (ff__ptx_in(kernel->after, reg) && kernel->hoisted[reg] != FF__PTX_VARYING) {
+        ff__ptx_line(&kernel->carry, "v%ue%s = v%un%s;", reg, part, reg, part);
+    } else if (!ff__ptx_in(kernel->entry, reg)) {
+        ff__ptx_line(&emit->body, "state->v%u[l] = v%u;", reg, reg);
+        ff__ptx_line(&kernel->carry, "v%ue%s = state->v%u[first];", reg, part, reg);
+    }
+}
+
+static void name_varying(struct ff__ptx_emit *emit, uint32_t reg) {
+    ff__ptx_line(&emit->body, "v%u = state->v%u[l];", reg, reg);
+}
+
+static void name_known(struct ff__ptx_emit *emit, uint32_t reg) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    enum ff__ptx_type type = emit->function->registers[reg].type;
+    const char *c_type = ff__ptx_c_register(type);
+    long long step = (long long)kernel->shapes.step[reg];
+    if (kernel->shapes.shape[reg] == FF__PTX_UNIFORM) {
+        ff__ptx_line(&kernel->enter, "%s v%ue = state->v%u[first];", c_type, reg, reg);
+        ff__ptx_line(&kernel->check, "&& same_%s(state->v%u + first, count)", c_type, reg);
+        ff__ptx_line(&kernel->flush, "state->v%u[first + k] = v%ue;", reg, reg);
+        ff__ptx_line(&emit->body, "v%u = v%ue;", reg, reg);
+        return;
+    }
+    ff__ptx_line(&kernel->enter, "%s v%ue_0 = state->v%u[first]; const s64 v%ue_d = %lldll;",
+                 c_type, reg, reg, reg, step);
+    ff__ptx_line(&kernel->check, "&& even_%s(state->v%u + first, %lldll, count)", c_type, reg,
+                 step);
+    ff__ptx_line(&kernel->flush, "state->v%u[first + k] = v%ue_0 + (%s)v%ue_d * (%s)k;", reg, reg,
+                 c_type, reg, c_type);
+    ff__ptx_line(&emit->body, "v%u = v%ue_0 + (%s)v%ue_d * (%s)i;", reg, reg, c_type, reg, c_type);
 }
 
 static void name_entry(struct ff__ptx_emit *emit, uint32_t reg) {
-    struct ff__ptx_kernel_emit *kernel = emit->kernel;
-    kernel->named[reg] = true;
-    const char *c_type = ff__ptx_c_register(emit->function->registers[reg].type);
-    if (kernel->shapes.uniform[reg]) {
-        ff__ptx_line(&kernel->ahead, "const %s v%ue = state->v%u[first];", c_type, reg, reg);
-        ff__ptx_line(&emit->body, "v%u = v%ue;", reg, reg);
-    } else {
-        ff__ptx_line(&emit->body, "v%u = state->v%u[l];", reg, reg);
-    }
+    emit->kernel->named[reg] = true;
+    if (emit->kernel->shapes.shape[reg] == FF__PTX_VARYING)
+        name_varying(emit, reg);
+    else
+        name_known(emit, reg);
 }
 
 /* ---- leaving a region ---- */
 
 static void leave_to(struct ff__ptx_emit *emit, uint32_t region) {
-    each_saved(emit, region, save);
+    bool again = emit->kernel->repeats && region == emit->kernel->region;
+    each_saved(emit, region, again ? carry : save);
     ff__ptx_line(&emit->body, "at = %u; goto left;", region);
 }
 
@@ -75,8 +119,8 @@ static void go_to(struct ff__ptx_emit *emit, uint32_t block) {
     const struct ff__ptx_flow *flow = &emit->kernel->flow;
     if (block == flow->block_count)
         end_thread(emit);
-    else if (flow->blocks[block].cut)
-        leave_to(emit, flow->region_of_cut[block]);
+    else if (emit->kernel->regions.cut[block])
+        leave_to(emit, emit->kernel->regions.of_cut[block]);
     else
         ff__ptx_line(&emit->body, "goto B%u;", block);
 }
@@ -116,7 +160,7 @@ static void transfer(struct ff__ptx_emit *emit, uint32_t number) {
         return;
     default:
         ff__ptx_emit_wait(emit);
-        leave_to(emit, emit->kernel->flow.region_of_suspend[number]);
+        leave_to(emit, emit->kernel->regions.of_suspend[number]);
     }
 }
 
@@ -213,10 +257,10 @@ static struct facts *block_facts(struct ff__ptx_emit *emit, const uint8_t *write
             const struct ff__ptx_block *block = &flow->blocks[i];
             for (uint32_t k = 0; k < block->successor_count; k++) {
                 uint32_t next = block->successors[k];
-                if (!ff__ptx_in(plan->blocks, next) || flow->blocks[next].cut)
+                if (!ff__ptx_in(plan->blocks, next) || emit->kernel->regions.cut[next])
                     continue;
                 for (uint32_t w = 0; w < words; w++) {
-                    uint64_t written = block->defines[w];
+                    uint64_t written = block->writes[w];
                     uint64_t both = facts[i].entry[w] & ~written;
                     uint64_t after = facts[i].after[w];
                     for (uint64_t rest = written; rest != 0; rest &= rest - 1) {
@@ -286,13 +330,35 @@ static void order_blocks(struct ff__ptx_emit *emit, uint32_t *order, uint32_t *c
             continue;
         }
         uint32_t to = block->successors[next[top]++];
-        if (!seen[to] && ff__ptx_in(plan->blocks, to) && !flow->blocks[to].cut) {
+        if (!seen[to] && ff__ptx_in(plan->blocks, to) && !emit->kernel->regions.cut[to]) {
             seen[to] = true;
             stack[depth++] = to;
         }
     }
     *count = flow->block_count - placed;
     memmove(order, order + placed, *count * sizeof *order);
+}
+
+/* Texts of a region. */
+#define TEXTS(kernel)                                                                              \
+    {                                                                                              \
+        &(kernel)->enter, &(kernel)->check, &(kernel)->flush, &(kernel)->carry, &(kernel)->ahead,  \
+            &(kernel)->top, &(kernel)->guard, &(kernel)->reports                                   \
+    }
+
+static void close_texts(struct ff__ptx_kernel_emit *kernel) {
+    struct ff__ptx_text *texts[] = TEXTS(kernel);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ff__ptx_text_close(texts[i]);
+}
+
+void ff__ptx_free_texts(struct ff__ptx_kernel_emit *kernel) {
+    struct ff__ptx_text *texts[] = TEXTS(kernel);
+    close_texts(kernel);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        free(texts[i]->text);
+        *texts[i] = (struct ff__ptx_text){0};
+    }
 }
 
 static void start_region(struct ff__ptx_emit *emit) {
@@ -304,9 +370,15 @@ static void start_region(struct ff__ptx_emit *emit) {
     kernel->entry = ff__ptx_emit_need(emit, words, sizeof *kernel->entry);
     kernel->after = ff__ptx_emit_need(emit, words, sizeof *kernel->after);
     kernel->sites = 0;
-    if (!ff__ptx_text_open(&kernel->ahead) || !ff__ptx_text_open(&kernel->top) ||
-        !ff__ptx_text_open(&kernel->guard) || !ff__ptx_text_open(&kernel->reports) ||
-        !ff__ptx_text_open(&emit->body))
+    const struct ff__ptx_region_plan *plan = present(emit);
+    kernel->repeats = plan->suspend == FF__PTX_NONE && plan->start != kernel->flow.block_count &&
+                      kernel->region != 0 && kernel->regions.loop[plan->start] &&
+                      !emit->options->yields;
+    struct ff__ptx_text *texts[] = TEXTS(kernel);
+    bool opened = ff__ptx_text_open(&emit->body);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        opened &= ff__ptx_text_open(texts[i]);
+    if (!opened)
         ff__ptx_refuse(emit, "not enough memory");
 }
 
@@ -367,14 +439,23 @@ static void declare_registers(struct ff__ptx_emit *emit) {
                          (unsigned long long)(emit->function->variables[i].size + 15) / 16 * 2);
 }
 
+/* Where the conditions do not hold, threads go one by one. */
+static void go_alone(struct ff__ptx_emit *emit, const struct ff__ptx_text *conditions,
+                     const struct ff__ptx_text *flush) {
+    ff__ptx_line(&emit->out, "if (count > 1 && !(1 %s)) {", conditions->text);
+    if (flush != NULL && flush->text[0] != '\0')
+        ff__ptx_line(&emit->out, "for (u32 k = 0; k < count; k++) {%s}", flush->text);
+    ff__ptx_line(&emit->out,
+                 "for (u32 k = 0; k < count; k++) K%u_%u(lanes, block, first + k, 1, x + k, y, z); "
+                 "return;}",
+                 emit->function_number, emit->kernel->region);
+}
+
 static void write_region(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
     struct ff__ptx_text *out = &emit->out;
     uint32_t kernel_number = emit->function_number, region = kernel->region;
-    ff__ptx_text_close(&kernel->ahead);
-    ff__ptx_text_close(&kernel->top);
-    ff__ptx_text_close(&kernel->guard);
-    ff__ptx_text_close(&kernel->reports);
+    close_texts(kernel);
     ff__ptx_text_close(&emit->body);
     ff__ptx_line(out,
                  "static void K%u_%u(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block, "
@@ -385,43 +466,33 @@ static void write_region(struct ff__ptx_emit *emit) {
     ff__ptx_line(out, "struct K%u_state *const state = (void *)lanes->state;", kernel_number);
     ff__ptx_line(out, "u32 *const next = lanes->at + first; const u64 shared = "
                       "(u64)block->shared, param = (u64)block->parameters;");
+    fputs(kernel->enter.text, out->file);
+    if (kernel->check.text[0] != '\0')
+        go_alone(emit, &kernel->check, NULL);
+    if (kernel->repeats)
+        ff__ptx_line(out, "for (;;) {");
     fputs(kernel->ahead.text, out->file);
-    if (kernel->guard.text[0] != '\0') {
-        /* a row in which an index wraps goes thread by thread */
-        ff__ptx_line(out, "if (count > 1 && !(1 %s)) {", kernel->guard.text);
-        ff__ptx_line(out,
-                     "for (u32 k = 0; k < count; k++) K%u_%u(lanes, block, first + k, 1, x + k, y, "
-                     "z); return;}",
-                     kernel_number, region);
-    }
+    if (kernel->guard.text[0] != '\0')
+        go_alone(emit, &kernel->guard, kernel->repeats ? &kernel->flush : NULL);
     ff__ptx_line(out, "FF_PTX_LANES for (s64 i = 0; i < (s64)count; i++) {");
-    ff__ptx_line(out, "const u32 l = first + (u32)i, tx = x + (u32)i; u32 at; u8 carry = 0;");
+    ff__ptx_line(
+        out, "const u64 l = (u64)first + (u64)i; const u32 tx = x + (u32)i; u32 at; u8 carry = 0;");
     ff__ptx_line(out, "const u64 local = (u64)lanes->local + (u64)l * LOCAL;");
     fputs(kernel->top.text, out->file);
     declare_registers(emit);
     fputs(emit->body.text, out->file);
     ff__ptx_line(out, "left: next[i] = at;}");
     fputs(kernel->reports.text, out->file);
+    if (kernel->repeats)
+        ff__ptx_line(out, "if (next[0] != %u) return; %s}", region, kernel->carry.text);
     ff__ptx_line(out, "}");
-}
-
-static void free_texts(struct ff__ptx_kernel_emit *kernel) {
-    ff__ptx_text_close(&kernel->ahead);
-    ff__ptx_text_close(&kernel->top);
-    ff__ptx_text_close(&kernel->guard);
-    ff__ptx_text_close(&kernel->reports);
-    free(kernel->ahead.text);
-    free(kernel->top.text);
-    free(kernel->guard.text);
-    free(kernel->reports.text);
-    kernel->ahead.text = kernel->top.text = kernel->guard.text = kernel->reports.text = NULL;
 }
 
 /* ---- kernels ---- */
 
 static void write_state(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
-    for (uint32_t i = 1; i < kernel->flow.region_count; i++)
+    for (uint32_t i = 1; i < kernel->regions.count; i++)
         each_saved(emit, i, mark_saved);
     ff__ptx_line(&emit->out, "struct K%u_state {", emit->function_number);
     for (uint32_t reg = 0; reg < emit->function->register_count; reg++)
@@ -434,23 +505,24 @@ static void write_state(struct ff__ptx_emit *emit) {
 
 static void write_regions(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
-    for (uint32_t i = 0; i < kernel->flow.region_count; i++) {
+    for (uint32_t i = 0; i < kernel->regions.count; i++) {
         kernel->region = i;
         start_region(emit);
         region_body(emit);
         write_region(emit);
-        free_texts(kernel);
+        ff__ptx_free_texts(kernel);
         free(emit->body.text);
         emit->body.text = NULL;
     }
 }
 
 static void write_table(struct ff__ptx_emit *emit) {
-    const struct ff__ptx_flow *flow = &emit->kernel->flow;
+    const struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    const struct ff__ptx_flow *flow = &kernel->flow;
     ff__ptx_line(&emit->out, "static const struct ff_ptx_region K%u_regions[] = {",
                  emit->function_number);
-    for (uint32_t i = 0; i < flow->region_count; i++) {
-        const struct ff__ptx_region_plan *plan = &flow->regions[i];
+    for (uint32_t i = 0; i < kernel->regions.count; i++) {
+        const struct ff__ptx_region_plan *plan = &kernel->regions.plans[i];
         uint32_t wait = FF_PTX_NONE, shape = 0, line = emit->function->line;
         if (plan->suspend != FF__PTX_NONE) {
             emit->instruction = &emit->function->instructions[plan->suspend];
@@ -468,13 +540,13 @@ static void write_table(struct ff__ptx_emit *emit) {
 void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
     emit->function_number = number;
-    struct ff__ptx_flow_options options = {.cut_loops =
-                                               emit->options->record || emit->options->yields};
     emit->instruction = NULL;
     if (emit->function->instruction_count == 0)
         ff__ptx_refuse(emit, "a kernel without instructions");
-    if (ff__ptx_flow(emit->function, &options, emit->arena, &kernel->flow) != 0 ||
-        ff__ptx_find_shapes(&kernel->flow, &kernel->shapes) != 0)
+    bool cut_loops = emit->options->record || emit->options->yields;
+    if (ff__ptx_flow(emit->function, emit->arena, &kernel->flow) != 0 ||
+        ff__ptx_find_shapes(&kernel->flow, &kernel->shapes) != 0 ||
+        ff__ptx_find_regions(&kernel->flow, &kernel->shapes, cut_loops, &kernel->regions) != 0)
         ff__ptx_refuse(emit, "its branches cannot be followed");
     kernel->saved =
         ff__ptx_emit_need(emit, emit->function->register_count + 1ul, sizeof *kernel->saved);

@@ -186,10 +186,6 @@ static const char *special(struct ff__ptx_emit *emit, const struct ff__ptx_opera
         return "((block->ntid[0] * block->ntid[1] * block->ntid[2] + 31u) / 32u)";
     case FF__PTX_S_SMID:
         return "block->worker";
-    case FF__PTX_S_NSMID:
-        return "block->workers";
-    case FF__PTX_S_GRIDID:
-        return "block->grid";
     case FF__PTX_S_LANEMASK_EQ:
         return "(1u << ((lanes->first + l) & 31u))";
     case FF__PTX_S_LANEMASK_LT:

@@ -57,14 +57,17 @@ struct ff__ptx_launch {
                    const struct ff_ptx_lanes *lanes, const struct ff_ptx_access *access);
     void *context;
 };
-/* Operands are the words of the parameters that lie in managed memory. -EINVAL: sizes of zero, more
- * than 1024 threads, more shared memory than a block has, too few parameters; -E2BIG: a cooperative
- * grid that is too large; others as ff_kernel_launch(). */
-int ff__ptx_launch(struct ff_stream *stream, struct ff__ptx_kernel *kernel,
-                   const struct ff__ptx_launch *launch, struct ff_error *error);
+/* The stream is one of the context. Operands are the words of the parameters that lie in managed
+ * memory. -EINVAL: sizes of zero, more than 1024 threads or than the kernel permits, more shared
+ * memory than a block has, too few parameters; -E2BIG: a cooperative grid that is too large; others
+ * as ff_kernel_launch(). */
+int ff__ptx_launch(struct ff_context *context, struct ff_stream *stream,
+                   struct ff__ptx_kernel *kernel, const struct ff__ptx_launch *launch,
+                   struct ff_error *error);
 
-/* After the stream was synchronized: 0, or why a launch of this program failed (a trap, an
- * assertion, a block that cannot advance): -EFAULT, -EDEADLK, with kernel, block and place. */
+/* After the stream was synchronized: 0, or why a launch of this program failed since the last call
+ * (a trap, an assertion, a block that cannot advance): -EFAULT, -EDEADLK, with kernel, block and
+ * place. Launches after a failure did nothing. */
 int ff__ptx_failure(struct ff__ptx_program *program, struct ff_error *error);
 
 #endif

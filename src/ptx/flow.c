@@ -1,4 +1,4 @@
-/* Blocks, live registers, regions. */
+/* Blocks and live registers. */
 #include "ptx/flow.h"
 
 #include <errno.h>
@@ -138,6 +138,7 @@ static bool find_blocks(struct ff__ptx_flow *flow) {
         flow->block_of[i] = block;
     }
     flow->block_of[count] = flow->block_count;
+    flow->block_words = flow->block_count / 64 + 1;
     return true;
 }
 
@@ -195,22 +196,21 @@ static void block_registers(struct ff__ptx_flow *flow, struct ff__ptx_block *blo
     for (uint32_t i = block->first; i < block->end; i++) {
         ff__ptx_uses(flow->function, &flow->function->instructions[i], &uses);
         for (uint32_t k = 0; k < uses.read_count; k++)
-            if (!ff__ptx_in(block->defines, uses.reads[k]))
+            if (!ff__ptx_in(block->writes, uses.reads[k]))
                 ff__ptx_put(block->uses, uses.reads[k]);
         for (uint32_t k = 0; k < uses.write_count; k++)
-            if (!ff__ptx_in(block->uses, uses.writes[k]))
-                ff__ptx_put(block->defines, uses.writes[k]);
+            ff__ptx_put(block->writes, uses.writes[k]);
     }
 }
 
-/* live = uses + (live of the successors - defines), until nothing changes. */
+/* live = uses + (live of the successors - writes), until nothing changes. */
 static bool update_live(struct ff__ptx_flow *flow, struct ff__ptx_block *block) {
     bool changed = false;
     for (uint32_t w = 0; w < flow->register_words; w++) {
         uint64_t after = 0;
         for (uint32_t k = 0; k < block->successor_count; k++)
             after |= flow->blocks[block->successors[k]].live[w];
-        uint64_t live = block->uses[w] | (after & ~block->defines[w]);
+        uint64_t live = block->uses[w] | (after & ~block->writes[w]);
         changed |= live != block->live[w];
         block->live[w] = live;
     }
@@ -222,7 +222,7 @@ static bool find_live(struct ff__ptx_flow *flow) {
     for (uint32_t i = 0; i < flow->block_count; i++) {
         struct ff__ptx_block *block = &flow->blocks[i];
         block->live = need(flow, flow->register_words, sizeof *block->live);
-        block->defines = need(flow, flow->register_words, sizeof *block->defines);
+        block->writes = need(flow, flow->register_words, sizeof *block->writes);
         block->uses = need(flow, flow->register_words, sizeof *block->uses);
         if (block->uses == NULL)
             return false;
@@ -232,158 +232,6 @@ static bool find_live(struct ff__ptx_flow *flow) {
         changed = false;
         for (uint32_t i = flow->block_count; i-- > 0;)
             changed |= update_live(flow, &flow->blocks[i]);
-    }
-    return true;
-}
-
-/* ---- cuts ---- */
-
-/* A loop that spins on memory waits for another thread, which must get a turn. */
-static bool may_wait(const struct ff__ptx_instruction *instruction) {
-    switch (instruction->opcode) {
-    case OP(nanosleep):
-        return true;
-    case OP(atom):
-        return ff__ptx_has(instruction, FF__PTX_M_CAS) || ff__ptx_has(instruction, FF__PTX_M_EXCH);
-    case OP(ld):
-        return ff__ptx_has(instruction, FF__PTX_M_VOLATILE) ||
-               ff__ptx_has(instruction, FF__PTX_M_RELAXED) ||
-               ff__ptx_has(instruction, FF__PTX_M_ACQUIRE);
-    default:
-        return false;
-    }
-}
-
-/* Text order is close enough to loops' nesting: code from the target of a backward branch to that
- * branch is the loop. */
-static bool loop_may_wait(const struct ff__ptx_flow *flow, uint32_t header, uint32_t tail) {
-    for (uint32_t i = flow->blocks[header].first; i < flow->blocks[tail].end; i++)
-        if (may_wait(&flow->function->instructions[i]))
-            return true;
-    return false;
-}
-
-static void cut_loops(struct ff__ptx_flow *flow, bool all) {
-    for (uint32_t i = 0; i < flow->block_count; i++) {
-        const struct ff__ptx_block *block = &flow->blocks[i];
-        for (uint32_t k = 0; k < block->successor_count; k++) {
-            uint32_t target = block->successors[k];
-            if (target <= i && (all || loop_may_wait(flow, target, i)))
-                flow->blocks[target].cut = true;
-        }
-    }
-}
-
-/* ---- regions ---- */
-
-/* A suspend point without a guard has no way on but through what it waits for. */
-static bool passes(const struct ff__ptx_flow *flow, const struct ff__ptx_block *block) {
-    const struct ff__ptx_instruction *last = &flow->function->instructions[block->end - 1];
-    return !ff__ptx_suspends(last) || last->guard != FF__PTX_NONE;
-}
-
-static bool fill_region(struct ff__ptx_flow *flow, struct ff__ptx_region_plan *region,
-                        uint32_t *stack) {
-    memset(region->blocks, 0, flow->block_words * sizeof *region->blocks);
-    uint32_t depth = 0;
-    if (region->start != flow->block_count) {
-        stack[depth++] = region->start;
-        ff__ptx_put(region->blocks, region->start);
-    }
-    while (depth != 0) {
-        const struct ff__ptx_block *block = &flow->blocks[stack[--depth]];
-        if (!passes(flow, block))
-            continue;
-        for (uint32_t k = 0; k < block->successor_count; k++) {
-            uint32_t next = block->successors[k];
-            if (flow->blocks[next].cut || ff__ptx_in(region->blocks, next))
-                continue;
-            ff__ptx_put(region->blocks, next);
-            stack[depth++] = next;
-        }
-    }
-    return true;
-}
-
-static struct ff__ptx_region_plan *add_region(struct ff__ptx_flow *flow, uint32_t start,
-                                              uint32_t suspend) {
-    struct ff__ptx_region_plan *region = &flow->regions[flow->region_count++];
-    *region = (struct ff__ptx_region_plan){
-        .start = start,
-        .suspend = suspend,
-        .blocks = need(flow, flow->block_words, sizeof *region->blocks)};
-    return region;
-}
-
-/* Regions in the order of the text, the first one first. */
-static bool find_regions(struct ff__ptx_flow *flow) {
-    const struct ff__ptx_function *function = flow->function;
-    uint32_t most = 1;
-    for (uint32_t i = 0; i < flow->block_count; i++)
-        most += flow->blocks[i].cut +
-                ff__ptx_suspends(&function->instructions[flow->blocks[i].end - 1]);
-    flow->block_words = flow->block_count / 64 + 1;
-    flow->regions = need(flow, most, sizeof *flow->regions);
-    flow->region_of_suspend =
-        need(flow, function->instruction_count, sizeof *flow->region_of_suspend);
-    flow->region_of_cut = need(flow, flow->block_count, sizeof *flow->region_of_cut);
-    uint32_t *stack = need(flow, flow->block_count, sizeof *stack);
-    if (stack == NULL)
-        return false;
-    flow->region_count = 0;
-    add_region(flow, 0, FF__PTX_NONE);
-    for (uint32_t i = 0; i < flow->block_count; i++) {
-        const struct ff__ptx_block *block = &flow->blocks[i];
-        if (block->cut) {
-            flow->region_of_cut[i] = flow->region_count;
-            add_region(flow, i, FF__PTX_NONE);
-        }
-        if (ff__ptx_suspends(&function->instructions[block->end - 1])) {
-            flow->region_of_suspend[block->end - 1] = flow->region_count;
-            add_region(flow, i + 1, block->end - 1);
-        }
-    }
-    for (uint32_t i = 0; i < flow->region_count; i++) {
-        if (flow->regions[i].blocks == NULL)
-            return false;
-        fill_region(flow, &flow->regions[i], stack);
-    }
-    return true;
-}
-
-/* Code that several regions share stands in each of them. Where that makes too much of it, what
- * begins in one region and is entered from another becomes a region of its own. */
-#define MOST_COPIES 3u
-
-static bool too_long(const struct ff__ptx_flow *flow) {
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < flow->region_count; i++)
-        for (uint32_t k = 0; k < flow->block_count; k++)
-            if (ff__ptx_in(flow->regions[i].blocks, k))
-                total += flow->blocks[k].end - flow->blocks[k].first;
-    return total > (uint64_t)MOST_COPIES * flow->function->instruction_count + 200;
-}
-
-static uint32_t regions_with(const struct ff__ptx_flow *flow, uint32_t block) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < flow->region_count; i++)
-        count += ff__ptx_in(flow->regions[i].blocks, block);
-    return count;
-}
-
-static bool cut_shared(struct ff__ptx_flow *flow) {
-    uint32_t *counts = need(flow, flow->block_count, sizeof *counts);
-    if (counts == NULL)
-        return false;
-    for (uint32_t i = 0; i < flow->block_count; i++)
-        counts[i] = regions_with(flow, i);
-    for (uint32_t i = 0; i < flow->block_count; i++) {
-        const struct ff__ptx_block *block = &flow->blocks[i];
-        for (uint32_t k = 0; k < block->successor_count; k++) {
-            uint32_t next = block->successors[k];
-            if (counts[next] > 1 && (counts[i] < counts[next] || !passes(flow, block)))
-                flow->blocks[next].cut = true;
-        }
     }
     return true;
 }
@@ -398,8 +246,7 @@ static bool advances_by_warps(const struct ff__ptx_function *function) {
     return false;
 }
 
-int ff__ptx_flow(const struct ff__ptx_function *function,
-                 const struct ff__ptx_flow_options *options, struct ff__ptx_arena *arena,
+int ff__ptx_flow(const struct ff__ptx_function *function, struct ff__ptx_arena *arena,
                  struct ff__ptx_flow *out) {
     *out = (struct ff__ptx_flow){.arena = arena, .function = function};
     if (!find_blocks(out))
@@ -408,12 +255,5 @@ int ff__ptx_flow(const struct ff__ptx_function *function,
     if (code != 0)
         return code;
     out->warp_operations = advances_by_warps(function);
-    if (!find_live(out))
-        return -ENOMEM;
-    cut_loops(out, options->cut_loops);
-    if (!find_regions(out))
-        return -ENOMEM;
-    if (too_long(out) && (!cut_shared(out) || !find_regions(out)))
-        return -ENOMEM;
-    return 0;
+    return find_live(out) ? 0 : -ENOMEM;
 }

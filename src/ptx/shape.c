@@ -20,8 +20,6 @@ static enum ff__ptx_shape special_shape(const struct ff__ptx_flow *flow,
     case FF__PTX_S_NCTAID:
     case FF__PTX_S_NWARPID:
     case FF__PTX_S_SMID:
-    case FF__PTX_S_NSMID:
-    case FF__PTX_S_GRIDID:
     case FF__PTX_S_TOTAL_SMEM_SIZE:
     case FF__PTX_S_DYNAMIC_SMEM_SIZE:
     case FF__PTX_S_WARP_SIZE:
@@ -176,136 +174,180 @@ static enum ff__ptx_shape again_shape(void *context, uint32_t reg) {
     return shape;
 }
 
-/* ---- uniform registers ---- */
+/* ---- registers among threads at the same place ---- */
 
-struct divergence {
+struct among {
     const struct ff__ptx_flow *flow;
     struct ff__ptx_shapes *shapes;
-    bool *divergent;   /* by block: not all threads of a row come there together */
-    uint32_t *meeting; /* by block: its immediate post-dominator; block_count: the end */
+    bool *parts; /* by block: its branch parts threads */
 };
 
-static enum ff__ptx_shape uniform_shape(void *context, uint32_t reg) {
-    const struct divergence *divergence = context;
-    return divergence->shapes->uniform[reg] ? FF__PTX_UNIFORM : FF__PTX_VARYING;
+static enum ff__ptx_shape shape_among(void *context, uint32_t reg) {
+    const struct among *among = context;
+    return among->shapes->shape[reg];
 }
 
-/* Post-dominators, with the end as the block block_count: the iteration of Cooper, Harvey and
- * Kennedy on the reversed graph. The text's order stands for theirs, so it takes more rounds. */
-static uint32_t common(const uint32_t *meeting, uint32_t end, uint32_t a, uint32_t b,
-                       uint32_t limit) {
-    for (uint32_t steps = 0; a != b && steps < limit; steps++) {
-        if (a < b)
-            a = meeting[a];
-        else
-            b = meeting[b];
-        if (a == FF__PTX_NONE || b == FF__PTX_NONE)
-            return end;
+/* How much an operand grows from thread to thread. */
+static int64_t operand_step(const struct ff__ptx_shapes *shapes,
+                            const struct ff__ptx_operand *operand) {
+    if (operand->kind == FF__PTX_REGISTER)
+        return shapes->step[operand->index];
+    return operand->kind == FF__PTX_SPECIAL &&
+           (operand->index == FF__PTX_S_LANEID ||
+            (operand->index == FF__PTX_S_TID && operand->component == 0));
+}
+
+/* The factor by which a product's result grows faster than its operand, if it is written out. */
+static bool known_factor(const struct ff__ptx_instruction *instruction,
+                         const struct ff__ptx_operand *operands, int64_t *step, int64_t other) {
+    uint32_t at = operands[1].kind == FF__PTX_INTEGER ? 1 : 2;
+    if (operands[at].kind != FF__PTX_INTEGER)
+        return *step == 0 && other == 0;
+    uint64_t factor = operands[at].bits;
+    enum ff__ptx_type type = instruction->types[instruction->type_count - 1];
+    if (ff__ptx_has(instruction, FF__PTX_M_WIDE) && ff__ptx_type_kind(type) != 's')
+        factor = (uint32_t)factor;
+    *step = (int64_t)((uint64_t)(at == 1 ? other : *step) * factor);
+    return true;
+}
+
+/* The step of an affine result. False: it is not known before the kernel runs. */
+static bool affine_step(const struct among *among, const struct ff__ptx_instruction *instruction,
+                        int64_t *step) {
+    const struct ff__ptx_operand *operands =
+        &among->flow->function->operands[instruction->operands];
+    int64_t first = operand_step(among->shapes, &operands[1]);
+    int64_t second = instruction->operand_count > 2 ? operand_step(among->shapes, &operands[2]) : 0;
+    *step = first;
+    switch (instruction->opcode) {
+    case OP(add):
+        *step += second;
+        break;
+    case OP(sub):
+        *step -= second;
+        break;
+    case OP(mul):
+    case OP(mad):
+        if (!known_factor(instruction, operands, step, second))
+            return false;
+        if (instruction->opcode == OP(mad))
+            *step += operand_step(among->shapes, &operands[3]);
+        break;
+    case OP(shl):
+        *step = (int64_t)((uint64_t)first << operands[2].bits);
+        break;
+    default:
+        break;
     }
-    return a == b ? a : end;
+    const struct ff__ptx_register *result = &among->flow->function->registers[operands[0].index];
+    if (ff__ptx_type_size(result->type) == 4)
+        *step = (int32_t)*step;
+    return true;
 }
 
-/* Exact where branches back go to blocks whose own way on is later in the text; else the end stands
- * for the block where ways meet, so that more counts as divergent. */
-static void find_meetings(struct divergence *divergence) {
-    const struct ff__ptx_flow *flow = divergence->flow;
-    uint32_t end = flow->block_count;
-    for (uint32_t i = 0; i < end; i++)
-        divergence->meeting[i] = FF__PTX_NONE;
-    divergence->meeting[end] = end;
-    for (uint32_t round = 0; round < 8; round++) {
-        bool changed = false;
-        for (uint32_t i = end; i-- > 0;) {
-            const struct ff__ptx_block *block = &flow->blocks[i];
-            uint32_t meeting = block->successor_count == 0 ? end : FF__PTX_NONE;
-            const struct ff__ptx_instruction *last = &flow->function->instructions[block->end - 1];
-            bool may_end = last->guard != FF__PTX_NONE &&
-                           (last->opcode == OP(ret) || last->opcode == OP(exit));
-            if (may_end)
-                meeting = end;
-            for (uint32_t k = 0; k < block->successor_count; k++) {
-                uint32_t next = block->successors[k];
-                if (next != i && (next > i || divergence->meeting[next] != FF__PTX_NONE))
-                    meeting = meeting == FF__PTX_NONE
-                                  ? next
-                                  : common(divergence->meeting, end, meeting, next, 2 * end + 2);
-            }
-            changed |= meeting != divergence->meeting[i];
-            divergence->meeting[i] = meeting;
-        }
-        if (!changed)
-            return;
-    }
-    for (uint32_t i = 0; i < end; i++)
-        divergence->meeting[i] = end;
+static enum ff__ptx_shape result_among(struct among *among, uint32_t number, int64_t *step) {
+    const struct ff__ptx_flow *flow = among->flow;
+    const struct ff__ptx_instruction *instruction = &flow->function->instructions[number];
+    *step = 0;
+    if ((instruction->opcode == OP(bar) || instruction->opcode == OP(barrier)) &&
+        instruction->guard == FF__PTX_NONE)
+        return FF__PTX_UNIFORM; /* reductions over the block */
+    enum ff__ptx_shape shape = ff__ptx_result_shape(flow, instruction, shape_among, among);
+    if (shape == FF__PTX_AFFINE && !affine_step(among, instruction, step))
+        return FF__PTX_VARYING;
+    return shape;
 }
 
-/* Blocks between a branch and where its ways meet. */
-static bool spread(struct divergence *divergence, uint32_t from, uint32_t meeting) {
-    const struct ff__ptx_flow *flow = divergence->flow;
-    bool changed = false;
-    uint32_t *stack = ff__ptx_arena_alloc(flow->arena, flow->block_count + 1ul, sizeof *stack);
-    bool *seen = ff__ptx_arena_alloc(flow->arena, flow->block_count + 1ul, sizeof *seen);
-    if (seen == NULL)
+/* Nothing is known of a register before its first instruction is looked at. */
+static bool reads_unknown(const struct among *among, const struct ff__ptx_uses *uses) {
+    for (uint32_t i = 0; i < uses->read_count; i++)
+        if (among->shapes->shape[uses->reads[i]] == UNKNOWN)
+            return true;
+    return false;
+}
+
+static bool meet(struct ff__ptx_shapes *shapes, uint32_t reg, enum ff__ptx_shape shape,
+                 int64_t step) {
+    if (shapes->shape[reg] == FF__PTX_VARYING ||
+        (shapes->shape[reg] == shape && shapes->step[reg] == step))
         return false;
-    uint32_t depth = 0;
-    stack[depth++] = from;
-    while (depth != 0) {
-        const struct ff__ptx_block *block = &flow->blocks[stack[--depth]];
-        for (uint32_t k = 0; k < block->successor_count; k++) {
-            uint32_t next = block->successors[k];
-            if (next == meeting || seen[next])
-                continue;
-            seen[next] = true;
-            changed |= !divergence->divergent[next];
-            divergence->divergent[next] = true;
-            stack[depth++] = next;
-        }
-    }
-    return changed;
+    bool first = shapes->shape[reg] == UNKNOWN;
+    shapes->shape[reg] = first ? (uint8_t)shape : FF__PTX_VARYING;
+    shapes->step[reg] = first ? step : 0;
+    return true;
 }
 
-static bool branches_apart(const struct divergence *divergence, const struct ff__ptx_block *block) {
-    const struct ff__ptx_function *function = divergence->flow->function;
-    const struct ff__ptx_instruction *last = &function->instructions[block->end - 1];
-    if (last->guard != FF__PTX_NONE && !divergence->shapes->uniform[last->guard] &&
-        (block->successor_count > 1 || last->opcode == OP(bra)))
+bool ff__ptx_parts(const struct ff__ptx_flow *flow, const struct ff__ptx_shapes *shapes,
+                   uint32_t block) {
+    const struct ff__ptx_function *function = flow->function;
+    const struct ff__ptx_block *from = &flow->blocks[block];
+    const struct ff__ptx_instruction *last = &function->instructions[from->end - 1];
+    if (last->opcode != OP(bra) && last->opcode != OP(brx))
+        return false;
+    if (last->guard != FF__PTX_NONE && shapes->shape[last->guard] == FF__PTX_VARYING)
         return true;
     const struct ff__ptx_operand *index = &function->operands[last->operands];
     return last->opcode == OP(brx) && index->kind == FF__PTX_REGISTER &&
-           !divergence->shapes->uniform[index->index];
+           shapes->shape[index->index] != FF__PTX_UNIFORM;
 }
 
-static bool is_uniform_result(struct divergence *divergence, uint32_t number) {
-    const struct ff__ptx_flow *flow = divergence->flow;
-    const struct ff__ptx_instruction *instruction = &flow->function->instructions[number];
-    if ((instruction->opcode == OP(bar) || instruction->opcode == OP(barrier)) &&
-        instruction->guard == FF__PTX_NONE)
-        return true; /* reductions over the block */
-    return ff__ptx_result_shape(flow, instruction, uniform_shape, divergence) == FF__PTX_UNIFORM;
+/* -1: no memory; else whether anything has changed. */
+static int update_parted(struct among *among) {
+    const struct ff__ptx_flow *flow = among->flow;
+    bool changed = false;
+    for (uint32_t i = 0; i < flow->block_count; i++) {
+        if (among->parts[i] || !ff__ptx_parts(flow, among->shapes, i))
+            continue;
+        among->parts[i] = changed = true;
+        const uint64_t *parted = ff__ptx_parted(flow, among->shapes->meetings, i);
+        if (parted == NULL)
+            return -1;
+        for (uint32_t reg = 0; reg < flow->function->register_count; reg++)
+            if (ff__ptx_in(parted, reg))
+                meet(among->shapes, reg, FF__PTX_VARYING, 0);
+    }
+    return changed;
 }
 
-static bool update_uniform(struct divergence *divergence) {
-    const struct ff__ptx_flow *flow = divergence->flow;
+static bool update_results(struct among *among) {
+    const struct ff__ptx_function *function = among->flow->function;
     bool changed = false;
     struct ff__ptx_uses uses;
-    for (uint32_t i = 0; i < flow->function->instruction_count; i++) {
-        ff__ptx_uses(flow->function, &flow->function->instructions[i], &uses);
-        bool uniform = uses.write_count == 0 || is_uniform_result(divergence, i);
-        for (uint32_t k = 0; k < uses.write_count; k++) {
-            uint32_t reg = uses.writes[k];
-            bool apart = divergence->shapes->definition[reg] == FF__PTX_NONE &&
-                         divergence->divergent[flow->block_of[i]];
-            if ((!uniform || apart) && divergence->shapes->uniform[reg]) {
-                divergence->shapes->uniform[reg] = false;
-                changed = true;
-            }
-        }
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        ff__ptx_uses(function, &function->instructions[i], &uses);
+        if (uses.write_count == 0 || reads_unknown(among, &uses))
+            continue;
+        int64_t step;
+        enum ff__ptx_shape shape = result_among(among, i, &step);
+        for (uint32_t k = 0; k < uses.write_count; k++)
+            changed |= meet(among->shapes, uses.writes[k], shape, step);
     }
-    for (uint32_t i = 0; i < flow->block_count; i++)
-        if (branches_apart(divergence, &flow->blocks[i]))
-            changed |= spread(divergence, i, divergence->meeting[i]);
     return changed;
+}
+
+/* Registers that are read and never written are anything. */
+static void unknown_vary(struct among *among) {
+    for (uint32_t reg = 0; reg < among->flow->function->register_count; reg++)
+        if (among->shapes->shape[reg] == UNKNOWN)
+            among->shapes->shape[reg] = FF__PTX_VARYING;
+}
+
+static int find_among(struct among *among) {
+    int parted;
+    memset(among->shapes->shape, UNKNOWN, among->flow->function->register_count);
+    for (bool again = true;;) {
+        while (update_results(among)) {
+        }
+        parted = update_parted(among);
+        if (parted < 0)
+            return -ENOMEM;
+        if (parted != 0)
+            continue;
+        if (!again)
+            return 0;
+        unknown_vary(among);
+        again = false;
+    }
 }
 
 static void find_definitions(const struct ff__ptx_flow *flow, struct ff__ptx_shapes *out) {
@@ -332,22 +374,18 @@ int ff__ptx_find_shapes(const struct ff__ptx_flow *flow, struct ff__ptx_shapes *
     struct ff__ptx_arena *arena = flow->arena;
     out->definition = ff__ptx_arena_alloc(arena, count + 1ul, sizeof *out->definition);
     out->again = ff__ptx_arena_alloc(arena, count + 1ul, sizeof *out->again);
-    out->uniform = ff__ptx_arena_alloc(arena, count + 1ul, sizeof *out->uniform);
-    struct divergence divergence = {
-        .flow = flow,
-        .shapes = out,
-        .divergent = ff__ptx_arena_alloc(arena, flow->block_count + 1ul, 1),
-        .meeting = ff__ptx_arena_alloc(arena, flow->block_count + 1ul, sizeof(uint32_t))};
-    if (divergence.meeting == NULL)
+    out->shape = ff__ptx_arena_alloc(arena, count + 1ul, sizeof *out->shape);
+    out->step = ff__ptx_arena_alloc(arena, count + 1ul, sizeof *out->step);
+    out->meetings = ff__ptx_meetings(flow);
+    struct among among = {.flow = flow,
+                          .shapes = out,
+                          .parts = ff__ptx_arena_alloc(arena, flow->block_count + 1ul, 1)};
+    if (among.parts == NULL || out->meetings == NULL)
         return -ENOMEM;
     find_definitions(flow, out);
     memset(out->again, UNKNOWN, count);
     struct again again = {.flow = flow, .shapes = out};
     for (uint32_t i = 0; i < count; i++)
         again_shape(&again, i);
-    memset(out->uniform, true, count);
-    find_meetings(&divergence);
-    while (update_uniform(&divergence))
-        ;
-    return 0;
+    return find_among(&among);
 }

@@ -88,7 +88,6 @@ struct ff_ptx_lanes {
     uint32_t *out;  /* [FF_PTX_OUT][lanes] */
     uint32_t first; /* linear number in the block of lane 0 */
     uint32_t count; /* lanes in use */
-    uint32_t ready; /* for the executor alone */
 };
 
 /* An access to global memory, as a recorded kernel reports it: one instruction of the lanes
@@ -132,8 +131,6 @@ struct ff_ptx_block {
     uint32_t shared_size, dynamic_size;
     uint32_t ctaid[3], nctaid[3], ntid[3];
     uint32_t worker; /* stands for the multiprocessor, %smid */
-    uint32_t workers;
-    uint64_t grid; /* number of the launch, %gridid */
     const struct ff_ptx_services *services;
 };
 

@@ -15,7 +15,7 @@ static inline f64 sat_f64(f64 a) {
     return a > 0.0 ? (a < 1.0 ? a : 1.0) : 0.0;
 }
 
-#define FF_PTX_ROUNDED(T, name, mode, fma_)                                                        \
+#define FF_PTX_ROUNDED(T, name, mode, fused)                                                       \
     static inline T add_##name(T a, T b) {                                                         \
         volatile T x = a, y = b, r;                                                                \
         const int old = fegetround();                                                              \
@@ -47,7 +47,7 @@ static inline f64 sat_f64(f64 a) {
         volatile T x = a, y = b, z = c, r;                                                         \
         const int old = fegetround();                                                              \
         fesetround(mode);                                                                          \
-        r = fma_(x, y, z);                                                                         \
+        r = fused(x, y, z);                                                                        \
         fesetround(old);                                                                           \
         return r;                                                                                  \
     }                                                                                              \
@@ -66,7 +66,7 @@ static inline f64 sat_f64(f64 a) {
         return r;                                                                                  \
     }
 
-#define FF_PTX_REAL(T, U, sign, fma_, sqrt_, abs_, bits, unbits)                                   \
+#define FF_PTX_REAL(T, U, sign, fused, root, magnitude, bits, unbits)                              \
     static inline T add_##T(T a, T b) {                                                            \
         return a + b;                                                                              \
     }                                                                                              \
@@ -80,22 +80,22 @@ static inline f64 sat_f64(f64 a) {
         return a / b;                                                                              \
     }                                                                                              \
     static inline T fma_##T(T a, T b, T c) {                                                       \
-        return fma_(a, b, c);                                                                      \
+        return fused(a, b, c);                                                                     \
     }                                                                                              \
     static inline T mad_##T(T a, T b, T c) {                                                       \
-        return fma_(a, b, c);                                                                      \
+        return fused(a, b, c);                                                                     \
     }                                                                                              \
     static inline T rcp_##T(T a) {                                                                 \
         return 1 / a;                                                                              \
     }                                                                                              \
     static inline T sqrt_##T(T a) {                                                                \
-        return sqrt_(a);                                                                           \
+        return root(a);                                                                            \
     }                                                                                              \
     static inline T rsqrt_##T(T a) {                                                               \
-        return 1 / sqrt_(a);                                                                       \
+        return 1 / root(a);                                                                        \
     }                                                                                              \
     static inline T abs_##T(T a) {                                                                 \
-        return abs_(a);                                                                            \
+        return magnitude(a);                                                                       \
     }                                                                                              \
     static inline T neg_##T(T a) {                                                                 \
         return unbits(bits(a) ^ sign);                                                             \
@@ -171,9 +171,9 @@ static inline f64 sat_f64(f64 a) {
     static inline u32 cmp_nan_##T(T a, T b) {                                                      \
         return (a != a) | (b != b);                                                                \
     }                                                                                              \
-    FF_PTX_ROUNDED(T, rz_##T, FE_TOWARDZERO, fma_)                                                 \
-    FF_PTX_ROUNDED(T, rm_##T, FE_DOWNWARD, fma_)                                                   \
-    FF_PTX_ROUNDED(T, rp_##T, FE_UPWARD, fma_)
+    FF_PTX_ROUNDED(T, rz_##T, FE_TOWARDZERO, fused)                                                \
+    FF_PTX_ROUNDED(T, rm_##T, FE_DOWNWARD, fused)                                                  \
+    FF_PTX_ROUNDED(T, rp_##T, FE_UPWARD, fused)
 FF_PTX_REAL(f32, u32, 0x80000000u, fmaf, sqrtf, fabsf, as_u32, as_f32)
 FF_PTX_REAL(f64, u64, 0x8000000000000000ull, fma, sqrt, fabs, as_u64, as_f64)
 

@@ -24,6 +24,31 @@ static inline int fits_u32(u32 base, s64 step, u32 count) {
     return last >= 0 && last <= UINT32_MAX;
 }
 
+/* Whether threads hold the same value, or values that grow by `step`. */
+#define FF_PTX_EQUAL(T, U)                                                                         \
+    static inline int same_##T(const T *values, u32 count) {                                       \
+        const U *bits = (const U *)values;                                                         \
+        U differ = 0;                                                                              \
+        for (u32 k = 1; k < count; k++)                                                            \
+            differ |= bits[k] ^ bits[0];                                                           \
+        return differ == 0;                                                                        \
+    }
+#define FF_PTX_EVEN(T)                                                                             \
+    FF_PTX_EQUAL(T, T)                                                                             \
+    static inline int even_##T(const T *values, s64 step, u32 count) {                             \
+        T differ = 0;                                                                              \
+        for (u32 k = 1; k < count; k++)                                                            \
+            differ |= values[k] ^ (T)(values[0] + (T)step * (T)k);                                 \
+        return differ == 0;                                                                        \
+    }
+FF_PTX_EVEN(u32)
+FF_PTX_EVEN(u64)
+FF_PTX_EQUAL(u8, u8)
+FF_PTX_EQUAL(u16, u16)
+FF_PTX_EQUAL(u128, u128)
+FF_PTX_EQUAL(f32, u32)
+FF_PTX_EQUAL(f64, u64)
+
 /* A generic address, or 0 if it is one of shared or local memory. */
 static inline u64 global_only(u64 address, const struct ff_ptx_block *block,
                               const struct ff_ptx_lanes *lanes, u32 l, u32 local_size) {
