@@ -1,4 +1,9 @@
-/* Matrices of a whole warp. */
+/* Matrices of a whole warp: D = A * B + C, where A has 16 rows and B 8 columns.
+ *
+ * Sums of real numbers: products are exact, they are added to C in double precision in the order of
+ * A's columns, and the sum is rounded to D's type once, to nearest even. PTX leaves order and
+ * rounding open, so hardware differs in the last bits. NaN is the one that PTX calls canonical.
+ * Operands of tf32 lose their 13 last bits. */
 #ifndef FF_PTX_MMA_H
 #define FF_PTX_MMA_H
 
