@@ -55,10 +55,10 @@ static void fetch(struct ff__ptx_emit *emit) {
     open_place(emit, ff__ptx_operand_of(emit, 1), count, by);
     ff__ptx_line(&emit->body, "u32 r_[4];");
     if (by == FF__PTX_S32)
-        ff__ptx_line(&emit->body, "block->services->fetch(object, %u, c_, r_);", count);
+        ff__ptx_line(&emit->body, "block->services->fetch(block, object, %u, c_, r_);", count);
     else
         ff__ptx_line(
-            &emit->body, "block->services->texture(object, %u, c_, %s, r_);", count,
+            &emit->body, "block->services->texture(block, object, %u, c_, %s, r_);", count,
             level ? ff__ptx_value(emit, ff__ptx_operand_of(emit, 2), FF__PTX_F32, FF__PTX_IN_LANE)
                   : "0.0f");
     const struct ff__ptx_operand *results = ff__ptx_operand_of(emit, 0);

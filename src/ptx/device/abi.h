@@ -112,10 +112,11 @@ struct ff_ptx_services {
     void (*fail)(const struct ff_ptx_block *block, const char *message);
     uint64_t (*clock)(void); /* nanoseconds */
     /* tex.DIMENSIONS: coordinates as floats; four components are written */
-    void (*texture)(uint64_t object, uint32_t dimensions, const float *coordinates, float level,
-                    uint32_t *out);
+    void (*texture)(const struct ff_ptx_block *block, uint64_t object, uint32_t dimensions,
+                    const float *coordinates, float level, uint32_t *out);
     /* tex with integer coordinates */
-    void (*fetch)(uint64_t object, uint32_t dimensions, const int32_t *coordinates, uint32_t *out);
+    void (*fetch)(const struct ff_ptx_block *block, uint64_t object, uint32_t dimensions,
+                  const int32_t *coordinates, uint32_t *out);
     /* suld, sust of `size` bytes; x in bytes. `clamp`: 0 trap, 1 clamp, 2 zero */
     void (*surface_load)(const struct ff_ptx_block *block, uint64_t object, uint32_t dimensions,
                          const int32_t *coordinates, uint32_t clamp, uint32_t size, void *out);
