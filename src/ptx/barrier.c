@@ -23,28 +23,34 @@ static uint32_t *operands(const struct ff__ptx_running *running, const struct ff
     return group->lanes.in + (size_t)row * running->grid->code->lanes;
 }
 
+static uint32_t place_of(const struct ff__ptx_group *group, uint32_t lane) {
+    return group->place != FF_PTX_MIXED ? group->place : group->lanes.at[lane];
+}
+
 static uint32_t number_of(struct ff__ptx_running *running, const struct ff__ptx_group *group,
                           uint32_t lane) {
     uint32_t number = operands(running, group, 0)[lane];
     if (number >= FF__PTX_BARRIERS)
         ff__ptx_block_fail(running, "kernel '%s', line %u: there is no barrier %u",
                            running->grid->code->name,
-                           running->grid->code->regions[group->lanes.at[lane]].line, number);
+                           running->grid->code->regions[place_of(group, lane)].line, number);
     return number;
 }
 
 /* ---- arrivals ---- */
 
 bool ff__ptx_arrivals(struct ff__ptx_running *running, struct ff__ptx_group *group) {
-    if (group->place != FF__PTX_MIXED && wait_of(running, group->place) != FF_PTX_ARRIVE)
+    if (group->place != FF_PTX_MIXED && wait_of(running, group->place) != FF_PTX_ARRIVE)
         return false;
     bool any = false;
+    if (group->place != FF_PTX_MIXED)
+        ff__ptx_group_part(group);
     for (uint32_t i = 0; i < group->lanes.count; i++) {
         uint32_t region = group->lanes.at[i];
         if (wait_of(running, region) != FF_PTX_ARRIVE)
             continue;
         running->arrived[number_of(running, group, i)]++;
-        ff__ptx_group_run(running, group, region, i, 1);
+        ff__ptx_group_run_part(running, group, region, i, 1);
         any = true;
     }
     if (any)
@@ -64,7 +70,7 @@ static bool all_equal(const uint32_t *row, uint32_t count, uint32_t value) {
 /* The common case: every thread waits at the same instruction, for the whole block. */
 static bool whole_block(struct ff__ptx_running *running) {
     uint32_t place = running->groups[0].place;
-    if (place >= FF__PTX_MIXED || wait_of(running, place) != FF_PTX_BARRIER)
+    if (place >= FF_PTX_MIXED || wait_of(running, place) != FF_PTX_BARRIER)
         return false;
     uint32_t number = number_of(running, &running->groups[0], 0);
     uint32_t needed = operands(running, &running->groups[0], 1)[0];
@@ -80,8 +86,7 @@ static bool whole_block(struct ff__ptx_running *running) {
     bool serial = running->grid->schedule == FF__PTX_SERIAL;
     for (uint32_t i = 0; i < running->group_count; i++) {
         struct ff__ptx_group *group = &running->groups[serial ? running->group_count - 1 - i : i];
-        ff__ptx_group_run(running, group, place, 0, group->lanes.count);
-        ff__ptx_group_settle(group);
+        ff__ptx_group_run(running, group);
     }
     return true;
 }
@@ -94,7 +99,7 @@ static uint32_t count_waiting(struct ff__ptx_running *running, struct barrier *b
     for (uint32_t g = 0; g < running->group_count; g++) {
         const struct ff__ptx_group *group = &running->groups[g];
         for (uint32_t i = 0; i < group->lanes.count; i++) {
-            uint32_t region = group->lanes.at[i];
+            uint32_t region = place_of(group, i);
             live += region != FF_PTX_EXITED;
             if (!is_barrier(wait_of(running, region)))
                 continue;
@@ -127,7 +132,7 @@ static bool find_complete(struct ff__ptx_running *running, struct barrier *barri
 
 static void leave_result(const struct ff__ptx_running *running, const struct ff__ptx_group *group,
                          uint32_t lane, const struct barrier *barrier) {
-    enum ff_ptx_wait wait = wait_of(running, group->lanes.at[lane]);
+    enum ff_ptx_wait wait = wait_of(running, place_of(group, lane));
     group->lanes.out[lane] = wait == FF_PTX_BAR_POPC  ? barrier->holds
                              : wait == FF_PTX_BAR_AND ? barrier->holds == barrier->waiting
                                                       : barrier->holds != 0;
@@ -139,6 +144,8 @@ static void release(struct ff__ptx_running *running, struct ff__ptx_group *group
     bool goes[FF_PTX_MAX_LANES];
     const uint32_t *at = group->lanes.at;
     uint32_t count = group->lanes.count;
+    if (group->place != FF_PTX_MIXED)
+        ff__ptx_group_part(group);
     for (uint32_t i = 0; i < count; i++) {
         goes[i] =
             is_barrier(wait_of(running, at[i])) && barriers[number_of(running, group, i)].completes;
@@ -149,7 +156,7 @@ static void release(struct ff__ptx_running *running, struct ff__ptx_group *group
         for (end = i + 1; end < count && goes[end] == goes[i] && at[end] == at[i];)
             end++;
         if (goes[i])
-            ff__ptx_group_run(running, group, at[i], i, end - i);
+            ff__ptx_group_run_part(running, group, at[i], i, end - i);
     }
     ff__ptx_group_settle(group);
 }

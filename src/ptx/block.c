@@ -92,11 +92,8 @@ void ff__ptx_block_start(struct ff__ptx_running *running, uint64_t number) {
     running->block.ctaid[1] = (uint32_t)(number / blocks[0] % blocks[1]);
     running->block.ctaid[2] = (uint32_t)(number / blocks[0] / blocks[1]);
     memset(running->arrived, 0, sizeof running->arrived);
-    for (uint32_t i = 0; i < running->group_count; i++) {
-        struct ff__ptx_group *group = &running->groups[i];
-        memset(group->lanes.at, 0, group->lanes.count * sizeof *group->lanes.at);
-        group->place = 0;
-    }
+    for (uint32_t i = 0; i < running->group_count; i++)
+        running->groups[i].place = 0;
 }
 
 /* ---- running lanes ---- */
@@ -109,36 +106,15 @@ _Noreturn void ff__ptx_block_fail(struct ff__ptx_running *running, const char *f
     longjmp(*running->leave, 1);
 }
 
-/* Every thread by itself, the last one first: what another order changes is a race. */
-static void run_alone(struct ff__ptx_running *running, struct ff__ptx_group *group, uint32_t region,
-                      uint32_t first, uint32_t count) {
-    const uint32_t *threads = running->grid->threads;
-    for (uint32_t lane = first + count; lane-- > first;) {
-        uint32_t linear = group->lanes.first + lane;
-        running->grid->code->regions[region].run(
-            &group->lanes, &running->block, lane, 1, linear % threads[0],
-            linear / threads[0] % threads[1], linear / threads[0] / threads[1]);
-    }
+/* Sets where lanes are, if they are all at one place: then the region has not. */
+static void put(struct ff__ptx_group *group, uint32_t first, uint32_t count, uint32_t place) {
+    for (uint32_t i = 0; i < count && place != FF_PTX_MIXED; i++)
+        group->lanes.at[first + i] = place;
 }
 
-void ff__ptx_group_run(struct ff__ptx_running *running, struct ff__ptx_group *group,
-                       uint32_t region, uint32_t first, uint32_t count) {
-    if (running->grid->schedule == FF__PTX_SERIAL) {
-        run_alone(running, group, region, first, count);
-        return;
-    }
-    ff_ptx_region_fn *run = running->grid->code->regions[region].run;
-    const uint32_t *threads = running->grid->threads;
-    uint32_t linear = group->lanes.first + first;
-    uint32_t x = linear % threads[0], row = linear / threads[0];
-    while (count != 0) {
-        uint32_t part = threads[0] - x < count ? threads[0] - x : count;
-        run(&group->lanes, &running->block, first, part, x, row % threads[1], row / threads[1]);
-        first += part;
-        count -= part;
-        x = 0;
-        row++;
-    }
+void ff__ptx_group_part(struct ff__ptx_group *group) {
+    put(group, 0, group->lanes.count, group->place);
+    group->place = FF_PTX_MIXED;
 }
 
 void ff__ptx_group_settle(struct ff__ptx_group *group) {
@@ -146,7 +122,65 @@ void ff__ptx_group_settle(struct ff__ptx_group *group) {
     uint32_t differs = 0;
     for (uint32_t i = 1; i < group->lanes.count; i++)
         differs |= at[i] ^ at[0];
-    group->place = differs != 0 ? FF__PTX_MIXED : at[0];
+    group->place = differs != 0 ? FF_PTX_MIXED : at[0];
+}
+
+/* Every thread by itself, the last one first: what another order changes is a race. */
+static void run_alone(struct ff__ptx_running *running, struct ff__ptx_group *group, uint32_t region,
+                      uint32_t first, uint32_t count) {
+    const uint32_t *threads = running->grid->threads;
+    for (uint32_t lane = first + count; lane-- > first;) {
+        uint32_t linear = group->lanes.first + lane;
+        put(group, lane, 1,
+            running->grid->code->regions[region].run(
+                &group->lanes, &running->block, lane, 1, linear % threads[0],
+                linear / threads[0] % threads[1], linear / threads[0] / threads[1]));
+    }
+}
+
+/* Runs lanes row by row; returns where they all are, or sets lanes->at and returns
+ * FF_PTX_MIXED. */
+static uint32_t run_rows(struct ff__ptx_running *running, struct ff__ptx_group *group,
+                         uint32_t region, uint32_t first, uint32_t count) {
+    ff_ptx_region_fn *run = running->grid->code->regions[region].run;
+    const uint32_t *threads = running->grid->threads;
+    uint32_t linear = group->lanes.first + first, begin = first;
+    uint32_t x = linear % threads[0], row = linear / threads[0], place = FF_PTX_MIXED;
+    while (count != 0) {
+        uint32_t part = threads[0] - x < count ? threads[0] - x : count;
+        uint32_t to =
+            run(&group->lanes, &running->block, first, part, x, row % threads[1], row / threads[1]);
+        if (first == begin) {
+            place = to;
+        } else if (place == FF_PTX_MIXED || to != place) {
+            put(group, begin, first - begin, place);
+            put(group, first, part, to);
+            place = FF_PTX_MIXED;
+        }
+        first += part;
+        count -= part;
+        x = 0;
+        row++;
+    }
+    return place;
+}
+
+void ff__ptx_group_run(struct ff__ptx_running *running, struct ff__ptx_group *group) {
+    uint32_t region = group->place;
+    if (running->grid->schedule == FF__PTX_SERIAL) {
+        run_alone(running, group, region, 0, group->lanes.count);
+        ff__ptx_group_settle(group);
+        return;
+    }
+    group->place = run_rows(running, group, region, 0, group->lanes.count);
+}
+
+void ff__ptx_group_run_part(struct ff__ptx_running *running, struct ff__ptx_group *group,
+                            uint32_t region, uint32_t first, uint32_t count) {
+    if (running->grid->schedule == FF__PTX_SERIAL)
+        run_alone(running, group, region, first, count);
+    else
+        put(group, first, count, run_rows(running, group, region, first, count));
 }
 
 static enum ff_ptx_wait wait_of(const struct ff__ptx_running *running, uint32_t region) {
@@ -163,23 +197,20 @@ static bool run_mixed(struct ff__ptx_running *running, struct ff__ptx_group *gro
             end++;
         if (region == FF_PTX_EXITED || wait_of(running, region) != FF_PTX_NONE)
             continue;
-        ff__ptx_group_run(running, group, region, i, end - i);
+        ff__ptx_group_run_part(running, group, region, i, end - i);
         any = true;
     }
     return any;
 }
 
 static bool run_free(struct ff__ptx_running *running, struct ff__ptx_group *group) {
-    bool any;
-    if (group->place == FF_PTX_EXITED)
-        return false;
-    if (group->place == FF__PTX_MIXED) {
-        any = run_mixed(running, group);
-    } else {
-        any = wait_of(running, group->place) == FF_PTX_NONE;
-        if (any)
-            ff__ptx_group_run(running, group, group->place, 0, group->lanes.count);
+    if (group->place != FF_PTX_MIXED) {
+        bool free = wait_of(running, group->place) == FF_PTX_NONE;
+        if (free)
+            ff__ptx_group_run(running, group);
+        return free;
     }
+    bool any = run_mixed(running, group);
     if (any)
         ff__ptx_group_settle(group);
     return any;
@@ -193,7 +224,7 @@ static void run_members(struct ff__ptx_running *running, struct ff__ptx_group *g
         uint32_t first = (uint32_t)__builtin_ctz(members);
         uint32_t rest = ~(members >> first);
         uint32_t count = rest == 0 ? FF_PTX_WARP : (uint32_t)__builtin_ctz(rest);
-        ff__ptx_group_run(running, group, region, first, count);
+        ff__ptx_group_run_part(running, group, region, first, count);
         members &= count == FF_PTX_WARP ? 0 : ~(((1u << count) - 1) << first);
     }
 }
@@ -202,30 +233,50 @@ static bool is_of_warp(enum ff_ptx_wait wait) {
     return wait >= FF_PTX_WARP_SYNC;
 }
 
+/* One set of lanes at one region goes on, if it can. */
+static bool run_set(struct ff__ptx_running *running, struct ff__ptx_group *group, uint32_t region,
+                    uint32_t here, uint32_t gone, bool force) {
+    const struct ff_ptx_region *operation = &running->grid->code->regions[region];
+    uint32_t members = ff__ptx_warp_ready(operation, &group->lanes, here, gone, force);
+    if (members == 0)
+        return false;
+    ff__ptx_warp(operation, &group->lanes, members, &running->block);
+    if ((members | gone) == UINT32_MAX && group->place != FF_PTX_MIXED) {
+        ff__ptx_group_run(running, group);
+        return true;
+    }
+    if (group->place != FF_PTX_MIXED)
+        ff__ptx_group_part(group);
+    run_members(running, group, region, members);
+    ff__ptx_group_settle(group);
+    return true;
+}
+
+static uint32_t lanes_missing(const struct ff__ptx_group *group) {
+    return group->lanes.count == FF_PTX_WARP ? 0 : UINT32_MAX << group->lanes.count;
+}
+
 /* `force`: nothing else of the block can advance, so those go on that are there, where the
  * operation permits it. */
 static bool run_warp(struct ff__ptx_running *running, struct ff__ptx_group *group, bool force) {
+    uint32_t gone = lanes_missing(group), waiting = 0;
+    if (group->place != FF_PTX_MIXED)
+        return is_of_warp(wait_of(running, group->place)) &&
+               run_set(running, group, group->place, ~gone, gone, force);
     const uint32_t *at = group->lanes.at;
-    uint32_t count = group->lanes.count, gone = 0, waiting = 0;
-    for (uint32_t i = 0; i < FF_PTX_WARP; i++) {
-        if (i >= count || at[i] == FF_PTX_EXITED)
+    for (uint32_t i = 0; i < group->lanes.count; i++) {
+        if (at[i] == FF_PTX_EXITED)
             gone |= 1u << i;
         else if (is_of_warp(wait_of(running, at[i])))
             waiting |= 1u << i;
     }
     while (waiting != 0) {
         uint32_t region = at[__builtin_ctz(waiting)], here = 0;
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < group->lanes.count; i++)
             here |= (uint32_t)(at[i] == region) << i;
         waiting &= ~here;
-        const struct ff_ptx_region *operation = &running->grid->code->regions[region];
-        uint32_t members = ff__ptx_warp_ready(operation, &group->lanes, here, gone, force);
-        if (members == 0)
-            continue;
-        ff__ptx_warp(operation, &group->lanes, members, &running->block);
-        run_members(running, group, region, members);
-        ff__ptx_group_settle(group);
-        return true;
+        if (run_set(running, group, region, here, gone, force))
+            return true;
     }
     return false;
 }
@@ -283,6 +334,15 @@ static const char *name_of(enum ff_ptx_wait wait) {
     return wait == FF_PTX_WARP_SYNC ? "bar.warp.sync" : "an operation of its warp";
 }
 
+static uint32_t lanes_at(const struct ff__ptx_group *group, uint32_t region) {
+    uint32_t count = 0;
+    if (group->place != FF_PTX_MIXED)
+        return group->place == region ? group->lanes.count : 0;
+    for (uint32_t i = 0; i < group->lanes.count; i++)
+        count += group->lanes.at[i] == region;
+    return count;
+}
+
 void ff__ptx_block_describe(const struct ff__ptx_running *running, char *out, size_t size) {
     const struct ff_ptx_code *code = running->grid->code;
     const uint32_t *ctaid = running->block.ctaid;
@@ -291,8 +351,7 @@ void ff__ptx_block_describe(const struct ff__ptx_running *running, char *out, si
     for (uint32_t region = 0; region < code->region_count; region++) {
         uint32_t count = 0;
         for (uint32_t g = 0; g < running->group_count; g++)
-            for (uint32_t i = 0; i < running->groups[g].lanes.count; i++)
-                count += running->groups[g].lanes.at[i] == region;
+            count += lanes_at(&running->groups[g], region);
         if (count == 0 || used < 0 || (size_t)used >= size)
             continue;
         used += snprintf(out + used, size - (size_t)used, " %u thread%s wait%s for %s in line %u;",

@@ -22,12 +22,12 @@ struct ff__ptx_grid {
     const struct ff_ptx_services *services;
 };
 
-#define FF__PTX_MIXED    0xfffffffeu /* ff__ptx_group.place: its lanes are at several */
 #define FF__PTX_BARRIERS 16u
 
 struct ff__ptx_group {
     struct ff_ptx_lanes lanes;
-    uint32_t place; /* the region at which all its lanes are, FF_PTX_EXITED or FF__PTX_MIXED */
+    /* The region at which all its lanes are, or FF_PTX_EXITED; FF_PTX_MIXED: lanes.at has it */
+    uint32_t place;
 };
 
 struct ff__ptx_running {
@@ -57,10 +57,13 @@ void ff__ptx_block_describe(const struct ff__ptx_running *running, char *out, si
 
 /* ---- for barrier.c ---- */
 
-/* Runs the lanes [first, first + count) of a group, all at `region`, to where they wait next. */
-void ff__ptx_group_run(struct ff__ptx_running *running, struct ff__ptx_group *group,
-                       uint32_t region, uint32_t first, uint32_t count);
-/* Finds its place again, after some lanes have run. */
+/* Runs all lanes of a group, which are at one place. */
+void ff__ptx_group_run(struct ff__ptx_running *running, struct ff__ptx_group *group);
+/* Runs the lanes [first, first + count) of a group that is mixed, all at `region`. */
+void ff__ptx_group_run_part(struct ff__ptx_running *running, struct ff__ptx_group *group,
+                            uint32_t region, uint32_t first, uint32_t count);
+/* Before some of its lanes run: it is mixed from here on. After they have: finds its place. */
+void ff__ptx_group_part(struct ff__ptx_group *group);
 void ff__ptx_group_settle(struct ff__ptx_group *group);
 _Noreturn void ff__ptx_block_fail(struct ff__ptx_running *running, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -45,6 +45,8 @@ struct ff__ptx_emit {
     jmp_buf *leave;                     /* of ff__ptx_refuse() */
 };
 
+#define FF__PTX_NO_TARGET 0xfffffffdu /* nothing leaves the region yet */
+
 /* Of the kernel and region that is being written. */
 struct ff__ptx_kernel_emit {
     struct ff__ptx_flow flow;
@@ -65,6 +67,7 @@ struct ff__ptx_kernel_emit {
     bool *named;                 /* by register: its value at the start has a name ahead */
     uint64_t *entry, *after; /* sets: has the value it had at the start; that it is set to ahead */
     bool *saved;             /* by register: has a place in the state */
+    uint32_t target;         /* the region to which all leave; FF_PTX_MIXED: there are several */
     uint32_t sites;          /* accesses that are recorded in this region */
 };
 

@@ -105,14 +105,21 @@ static void name_entry(struct ff__ptx_emit *emit, uint32_t reg) {
 
 /* ---- leaving a region ---- */
 
+static void go(struct ff__ptx_emit *emit, uint32_t target) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    bool first = kernel->target == FF__PTX_NO_TARGET;
+    kernel->target = first || kernel->target == target ? target : FF_PTX_MIXED;
+    ff__ptx_line(&emit->body, "at = %uu; goto left;", target);
+}
+
 static void leave_to(struct ff__ptx_emit *emit, uint32_t region) {
     bool again = emit->kernel->repeats && region == emit->kernel->region;
     each_saved(emit, region, again ? carry : save);
-    ff__ptx_line(&emit->body, "at = %u; goto left;", region);
+    go(emit, region);
 }
 
 static void end_thread(struct ff__ptx_emit *emit) {
-    ff__ptx_line(&emit->body, "at = %uu; goto left;", (unsigned)FF_PTX_EXITED);
+    go(emit, FF_PTX_EXITED);
 }
 
 static void go_to(struct ff__ptx_emit *emit, uint32_t block) {
@@ -370,6 +377,7 @@ static void start_region(struct ff__ptx_emit *emit) {
     kernel->entry = ff__ptx_emit_need(emit, words, sizeof *kernel->entry);
     kernel->after = ff__ptx_emit_need(emit, words, sizeof *kernel->after);
     kernel->sites = 0;
+    kernel->target = FF__PTX_NO_TARGET;
     const struct ff__ptx_region_plan *plan = present(emit);
     kernel->repeats = plan->suspend == FF__PTX_NONE && plan->start != kernel->flow.block_count &&
                       kernel->region != 0 && kernel->regions.loop[plan->start] &&
@@ -446,8 +454,8 @@ static void go_alone(struct ff__ptx_emit *emit, const struct ff__ptx_text *condi
     if (flush != NULL && flush->text[0] != '\0')
         ff__ptx_line(&emit->out, "for (u32 k = 0; k < count; k++) {%s}", flush->text);
     ff__ptx_line(&emit->out,
-                 "for (u32 k = 0; k < count; k++) K%u_%u(lanes, block, first + k, 1, x + k, y, z); "
-                 "return;}",
+                 "for (u32 k = 0; k < count; k++) next[k] = K%u_%u(lanes, block, first + k, 1, x + "
+                 "k, y, z); return together(next, count);}",
                  emit->function_number, emit->kernel->region);
 }
 
@@ -458,19 +466,20 @@ static void write_region(struct ff__ptx_emit *emit) {
     close_texts(kernel);
     ff__ptx_text_close(&emit->body);
     ff__ptx_line(out,
-                 "static void K%u_%u(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block, "
+                 "static u32 K%u_%u(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block, "
                  "u32 first, u32 count, u32 x, u32 y, u32 z) {",
                  kernel_number, region);
     ff__ptx_line(out, "enum {LANES = %u, LOCAL = %llu};", lanes_of(emit),
                  (unsigned long long)emit->local_size);
     ff__ptx_line(out, "struct K%u_state *const state = (void *)lanes->state;", kernel_number);
-    ff__ptx_line(out, "u32 *const next = lanes->at + first; const u64 shared = "
-                      "(u64)block->shared, param = (u64)block->parameters;");
+    ff__ptx_line(out, "u32 *const next = lanes->at + first, *const in = lanes->in, *const out = "
+                      "lanes->out; const u64 shared = (u64)block->shared, param = "
+                      "(u64)block->parameters;");
     fputs(kernel->enter.text, out->file);
     if (kernel->check.text[0] != '\0')
         go_alone(emit, &kernel->check, NULL);
     if (kernel->repeats)
-        ff__ptx_line(out, "for (;;) {");
+        ff__ptx_line(out, "for (;;) { u32 where = 0;");
     fputs(kernel->ahead.text, out->file);
     if (kernel->guard.text[0] != '\0')
         go_alone(emit, &kernel->guard, kernel->repeats ? &kernel->flush : NULL);
@@ -481,10 +490,15 @@ static void write_region(struct ff__ptx_emit *emit) {
     fputs(kernel->top.text, out->file);
     declare_registers(emit);
     fputs(emit->body.text, out->file);
-    ff__ptx_line(out, "left: next[i] = at;}");
+    bool one = kernel->target != FF_PTX_MIXED;
+    ff__ptx_line(out, "left:%s;}", kernel->repeats ? "where = at" : one ? "" : "next[i] = at");
     fputs(kernel->reports.text, out->file);
     if (kernel->repeats)
-        ff__ptx_line(out, "if (next[0] != %u) return; %s}", region, kernel->carry.text);
+        ff__ptx_line(out, "if (where != %u) return where; %s}", region, kernel->carry.text);
+    else if (one)
+        ff__ptx_line(out, "return %uu;", kernel->target);
+    else
+        ff__ptx_line(out, "return together(next, count);");
     ff__ptx_line(out, "}");
 }
 

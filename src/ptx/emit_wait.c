@@ -119,7 +119,7 @@ uint32_t ff__ptx_wait_kind(struct ff__ptx_emit *emit, uint32_t *shape) {
 /* ---- operands ---- */
 
 static void leave_text(struct ff__ptx_emit *emit, uint32_t row, const char *value) {
-    ff__ptx_line(&emit->body, "lanes->in[%u * LANES + l] = %s;", row, value);
+    ff__ptx_line(&emit->body, "in[%u * LANES + l] = %s;", row, value);
 }
 
 static void leave(struct ff__ptx_emit *emit, uint32_t row, uint32_t operand,
@@ -233,7 +233,7 @@ void ff__ptx_emit_wait(struct ff__ptx_emit *emit) {
 /* ---- results ---- */
 
 static const char *found(struct ff__ptx_emit *emit, uint32_t row) {
-    return ff__ptx_format(emit, "lanes->out[%u * LANES + l]", row);
+    return ff__ptx_format(emit, "out[%u * LANES + l]", row);
 }
 
 static const struct ff__ptx_operand *result(struct ff__ptx_emit *emit, uint32_t index) {

@@ -9,7 +9,8 @@ enum {
     FF_PTX_ABI = 1,          /* of these structures; a cached module with another one is not used */
     FF_PTX_WARP = 32,        /* lanes of a warp */
     FF_PTX_MAX_LANES = 1024, /* threads of a block */
-    FF_PTX_EXITED = 0xffffffff /* in ff_ptx_lanes.at: the thread has ended */
+    FF_PTX_EXITED = 0xffffffff, /* in place of a region's number: the thread has ended */
+    FF_PTX_MIXED = 0xfffffffe   /* threads are at several places */
 };
 
 /* What threads wait for at the start of a region. The comment lists the operands that each thread
@@ -136,9 +137,12 @@ struct ff_ptx_block {
 };
 
 /* Runs the lanes [first, first + count) from the start of one region until each waits or has
- * exited. They lie in one row of the block: thread x, y, z is the first one's place. */
-typedef void ff_ptx_region_fn(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block,
-                              uint32_t first, uint32_t count, uint32_t x, uint32_t y, uint32_t z);
+ * exited. They lie in one row of the block: thread x, y, z is the first one's place. Returns the
+ * region they all run next or FF_PTX_EXITED, and then has not set lanes->at; or sets that of each
+ * lane and returns FF_PTX_MIXED. */
+typedef uint32_t ff_ptx_region_fn(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block,
+                                  uint32_t first, uint32_t count, uint32_t x, uint32_t y,
+                                  uint32_t z);
 
 struct ff_ptx_region {
     ff_ptx_region_fn *run;

@@ -24,6 +24,14 @@ static inline int fits_u32(u32 base, s64 step, u32 count) {
     return last >= 0 && last <= UINT32_MAX;
 }
 
+/* Where all threads are. */
+static inline u32 together(const u32 *at, u32 count) {
+    u32 differ = 0;
+    for (u32 k = 1; k < count; k++)
+        differ |= at[k] ^ at[0];
+    return differ == 0 ? at[0] : (u32)FF_PTX_MIXED;
+}
+
 /* Whether threads hold the same value, or values that grow by `step`. */
 #define FF_PTX_EQUAL(T, U)                                                                         \
     static inline int same_##T(const T *values, u32 count) {                                       \
