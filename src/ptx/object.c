@@ -1,0 +1,92 @@
+#include "ptx/object.h"
+
+#include "base/error.h"
+#include "base/file_limit.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3: it can be mapped to run, but not executed */
+#endif
+
+static int set_size(int file, size_t size) {
+    struct ff__file_limit held;
+    ff__file_limit_hold(&held);
+    int code = ftruncate(file, (off_t)size) == 0 ? 0 : -errno;
+    ff__file_limit_release(&held);
+    return code;
+}
+
+int ff__ptx_object_new(size_t size, void **content) {
+    int object = memfd_create("farfault-ptx", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+    if (object < 0 && errno == EINVAL)
+        object = memfd_create("farfault-ptx", MFD_CLOEXEC);
+    if (object < 0)
+        return -errno;
+    int code = set_size(object, size);
+    if (code == 0)
+        *content = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
+    if (code == 0 && *content == MAP_FAILED)
+        code = -errno;
+    if (code == 0)
+        return object;
+    close(object);
+    return code;
+}
+
+static int read_all(int file, char *to, size_t size) {
+    while (size > 0) {
+        ssize_t done = read(file, to, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? -errno : -EIO;
+        to += done;
+        size -= (size_t)done;
+    }
+    return 0;
+}
+
+int ff__ptx_object_copy(int file, size_t size) {
+    void *content = NULL;
+    int object = ff__ptx_object_new(size, &content);
+    if (object < 0)
+        return object;
+    int code = read_all(file, content, size);
+    munmap(content, size);
+    if (code == 0)
+        return object;
+    close(object);
+    return code;
+}
+
+/* A path that nothing was loaded from before, as the loader knows objects by their paths, and
+ * descriptors are used again: the bits of a number that counts are slashes, with a dot or without.
+ */
+static void unused_path(int object, char *out, size_t size) {
+    static unsigned loads;
+    size_t used = (size_t)snprintf(out, size, "/proc/self/fd");
+    for (unsigned bits = __atomic_add_fetch(&loads, 1, __ATOMIC_RELAXED); bits != 0; bits /= 2)
+        used += (size_t)snprintf(out + used, size - used, "%s", bits % 2 != 0 ? "/." : "/");
+    snprintf(out + used, size - used, "/%d", object);
+}
+
+int ff__ptx_object_load(int object, void **library, const struct ff_ptx_image **image,
+                        struct ff_error *error) {
+    char path[128];
+    unused_path(object, path, sizeof path);
+    *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (*library == NULL)
+        return ff__fail(error, -ENOEXEC, "a translated PTX module cannot be loaded: %s", dlerror());
+    *image = dlsym(*library, "ff_ptx_image");
+    if (*image != NULL && (*image)->abi == FF_PTX_ABI)
+        return 0;
+    dlclose(*library);
+    return ff__fail(error, -ENOEXEC, "the compiler made something else of a PTX module");
+}

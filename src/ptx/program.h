@@ -1,0 +1,36 @@
+/* Loaded modules: what ff__ptx_load() makes, and ff__ptx_launch() uses. */
+#ifndef FF_PTX_PROGRAM_H
+#define FF_PTX_PROGRAM_H
+
+#include "base/lock.h"
+#include "ptx/device/abi.h"
+#include "ptx/exec.h"
+#include "ptx/ptx.h"
+
+/* One that can be launched: its program is ready. */
+struct ff__ptx_kernel {
+    struct ff__ptx_program *program;
+    const struct ff_ptx_code *code; /* with its name */
+    uint32_t parameter_size;        /* bytes of the block of parameters */
+    uint32_t max_threads;           /* of a block, as .maxntid says; 0: it says nothing */
+};
+
+struct ff__ptx_program {
+    struct ff__ptx_module *module;
+    struct ff__ptx_build *build; /* program.c's own */
+
+    /* Once ff__ptx_wait() gave 0. */
+    const struct ff_ptx_image *image;
+    struct ff__ptx_kernel *kernels; /* [image->kernel_count] */
+
+    /* The first launch that failed: the executor's, guarded by `lock`. */
+    struct ff__lock lock;
+    int failure; /* 0: none did */
+    struct ff_error failed;
+};
+
+/* Waits for the code of the module. 0, or why there is none: -ENOEXEC: no shared object came from
+ * the compiler; -ENOMEM, -ENOSPC and others. */
+int ff__ptx_wait(struct ff__ptx_program *program, struct ff_error *error);
+
+#endif
