@@ -260,6 +260,7 @@ static void kernel(struct ff__ptx_emit *emit, uint32_t number) {
     place_named(emit, emit->function, emit->kernel_shared, &emit->static_shared);
     emit->local_size = 0;
     place_own(emit, &emit->static_shared, &emit->local_size);
+    emit->function->shared_size = emit->static_shared;
     emit->static_shared = (emit->static_shared + 15) / 16 * 16;
     emit->local_size = (emit->local_size + 15) / 16 * 16;
     ff__ptx_emit_kernel(emit, number);

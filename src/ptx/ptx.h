@@ -139,6 +139,7 @@ struct ff__ptx_function {
     uint32_t register_count, variable_count, label_count, instruction_count, operand_count;
 
     uint32_t max_threads; /* .maxntid's product, or 0 */
+    uint64_t shared_size; /* bytes of static shared memory of a kernel; ff__ptx_emit() sets it */
     /* Why it is refused, with line and instruction; "": it is not */
     char refused[256];
 };

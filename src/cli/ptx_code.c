@@ -1,0 +1,111 @@
+#include "cli/ptx.h"
+#include "ptx/cubin.h"
+#include "ptx/emit.h"
+#include "ptx/read.h"
+
+#include <stdlib.h>
+
+static const struct ff__ptx_emit_options plain;
+
+/* ---- PTX ---- */
+
+static struct ff__code_kernel of_function(const struct ff__ptx_function *function) {
+    return (struct ff__code_kernel){
+        .name = ff__text("%s", function->name),
+        .is_entry = function->is_entry,
+        .parameters = function->parameter_count,
+        .bytes = function->parameter_size,
+        .registers = function->register_count,
+        .max_threads = function->max_threads,
+        .shared = function->shared_size,
+        .refused = function->refused[0] != '\0' ? ff__text("%s", function->refused) : NULL};
+}
+
+static void list_functions(const struct ff__ptx_module *module, struct ff__code *out) {
+    out->kernels = ff__must(calloc(module->function_count + 1ul, sizeof *out->kernels));
+    for (uint32_t i = 0; i < module->function_count; i++)
+        if (!module->functions[i].is_declaration)
+            out->kernels[out->count++] = of_function(&module->functions[i]);
+}
+
+/* One translation of the module says what is refused. */
+static int read_text(const char *text, size_t size, struct ff__code *out, struct ff_error *error) {
+    struct ff__ptx_module *module;
+    char *translated = NULL;
+    size_t length;
+    int status = ff__ptx_read(text, size, &module, error);
+    if (status)
+        return status;
+    status = ff__ptx_emit(module, &plain, &translated, &length, error);
+    if (!status)
+        list_functions(module, out);
+    free(translated);
+    ff__ptx_module_free(module);
+    return status;
+}
+
+int ff__code_translate(const struct ff__image *image, char **out, size_t *size,
+                       struct ff_error *error) {
+    struct ff__ptx_module *module;
+    char *text;
+    size_t length;
+    int status = ff__image_read(image, &text, &length, error);
+    if (status)
+        return status;
+    status = ff__ptx_read(text, length, &module, error);
+    free(text);
+    if (status)
+        return status;
+    status = ff__ptx_emit(module, &plain, out, size, error);
+    ff__ptx_module_free(module);
+    return status;
+}
+
+/* ---- cubins ---- */
+
+static int read_cubin(const char *bytes, size_t size, struct ff__code *out,
+                      struct ff_error *error) {
+    struct ff__cubin cubin;
+    int status = ff__cubin_read(bytes, size, &cubin, error);
+    if (status)
+        return status;
+    out->kernels = ff__must(calloc(cubin.count + 1ul, sizeof *out->kernels));
+    for (uint32_t i = 0; i < cubin.count; i++) {
+        const struct ff__cubin_kernel *kernel = &cubin.kernels[i];
+        out->kernels[out->count++] = (struct ff__code_kernel){.name = ff__text("%s", kernel->name),
+                                                              .is_entry = true,
+                                                              .parameters = kernel->parameters,
+                                                              .bytes = kernel->bytes,
+                                                              .registers = kernel->registers,
+                                                              .max_threads = kernel->max_threads,
+                                                              .shared = kernel->shared};
+    }
+    ff__cubin_free(&cubin);
+    return 0;
+}
+
+/* ---- images ---- */
+
+void ff__code_read(const struct ff__image *image, uint32_t number, struct ff__code *out) {
+    struct ff_error error = {""};
+    char *content = NULL;
+    size_t size;
+    *out = (struct ff__code){.image = image, .number = number};
+    int status = ff__image_read(image, &content, &size, &error);
+    if (!status)
+        status = image->is_text ? read_text(content, size, out, &error)
+                                : read_cubin(content, size, out, &error);
+    if (status)
+        out->wrong = ff__text("%s", error.message);
+    free(content);
+}
+
+void ff__code_free(struct ff__code *code) {
+    for (uint32_t i = 0; i < code->count; i++) {
+        free(code->kernels[i].name);
+        free(code->kernels[i].refused);
+    }
+    free(code->kernels);
+    free(code->wrong);
+    *code = (struct ff__code){0};
+}
