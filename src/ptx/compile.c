@@ -33,6 +33,7 @@
 static const char *const flags[] = {GCC_ALONE,
                                     "-O2",
                                     "-ftree-vectorize",
+                                    "-funswitch-loops",
                                     "-march=native",
                                     "-ffp-contract=off",
                                     "-fno-strict-aliasing",

@@ -1,0 +1,266 @@
+/* Control flow: what CUDA permits and vector units do not like. control.ptx has the kernels. */
+#include "ptx/program.h"
+
+#define THREADS 128u
+
+typedef uint32_t expected_fn(uint32_t thread, uint32_t n);
+
+static uint32_t early(uint32_t thread, uint32_t n) {
+    return thread < n ? 45 : 0;
+}
+
+static uint32_t irreducible(uint32_t thread, uint32_t n) {
+    uint32_t sum = 0, other = thread ^ 1;
+    for (uint32_t k = 0; k < 5; k++) {
+        if (k != 0 || n % 2 == 0)
+            sum += other + k;
+        sum += other + 100;
+    }
+    return sum;
+}
+
+static uint32_t entries(uint32_t thread, uint32_t n) {
+    uint32_t sum = 0, k = 0;
+    bool middle = thread % 2 == 1;
+    do {
+        if (!middle) {
+            sum += 1000;
+            for (uint32_t i = 0; i == 0 || i <= k; i++)
+                sum += i;
+        }
+        middle = false;
+        sum++;
+    } while (++k < n);
+    return sum;
+}
+
+static uint32_t split(uint32_t thread, uint32_t n) {
+    (void)n;
+    return thread < 64 ? thread + 64 + 1000 + 1 : thread - 64;
+}
+
+static uint32_t leaving(uint32_t thread, uint32_t n) {
+    uint32_t sum = 0;
+    for (uint32_t round = 0; round < thread % n; round++)
+        for (uint32_t other = 0; other < THREADS; other++)
+            sum += other % n > round ? 1 : 0;
+    return sum;
+}
+
+static uint32_t producers(uint32_t thread, uint32_t n) {
+    uint32_t sum = 0;
+    for (uint32_t k = 0; k < n && thread >= 64; k++)
+        sum += k * 1000 + thread - 64;
+    return sum;
+}
+
+static uint32_t reductions(uint32_t thread, uint32_t n) {
+    (void)thread;
+    return (n >= THREADS ? 1000u : 0) + (n > 0 ? 2000u : 0) + (n < THREADS ? THREADS - n : 0);
+}
+
+static uint32_t masks(uint32_t thread, uint32_t n) {
+    uint32_t lane = thread % 32, first = thread - lane, value;
+    if (lane >= n)
+        value = first + 31;
+    else
+        value = lane < 31 ? (lane + 1 < n ? thread + 1 : thread) + 5000 : thread;
+    return value + 100000;
+}
+
+static uint32_t apart(uint32_t thread, uint32_t n) {
+    uint32_t sum = 0, k = 0, last;
+    do {
+        sum += k;
+        last = 16 * k + 1;
+    } while (++k <= thread % n);
+    return sum + last + 10000 * k;
+}
+
+static uint32_t guarded(uint32_t thread, uint32_t n) {
+    uint32_t sum = 0;
+    if (thread % 2 == 0)
+        return 0;
+    for (uint32_t k = 0; k < n; k++)
+        sum += (k & thread) != 0 ? 100u : 1u;
+    return sum + 100000 * n;
+}
+
+static uint32_t table(uint32_t thread, uint32_t n) {
+    (void)n;
+    static const uint32_t results[] = {10, 25, 5, 10};
+    /* r3 is not set on the way to C from the table */
+    return thread % 4 == 2 ? UINT32_MAX : results[thread % 4];
+}
+
+static const struct {
+    const char *name;
+    expected_fn *expected;
+    uint32_t n[4];
+} rows[] = {{"early", early, {1, 77, 128, 32}},
+            {"irreducible", irreducible, {0, 1, 2, 3}},
+            {"entries", entries, {1, 2, 7, 10}},
+            {"split", split, {0, 0, 0, 0}},
+            {"leaving", leaving, {1, 2, 7, 33}},
+            {"producers", producers, {1, 2, 5, 9}},
+            {"reductions", reductions, {0, 1, 127, 128}},
+            {"apart", apart, {1, 2, 5, 40}},
+            {"guarded", guarded, {1, 2, 8, 33}},
+            {"table", table, {0, 0, 0, 0}},
+            {"masks", masks, {16, 1, 31, 7}}};
+
+static void equals_the_reference(void **state) {
+    struct bench *bench = *state;
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
+        for (uint32_t i = 0; i < 8; i++) {
+            struct shape shape = {.grid = {1, 1, 1},
+                                  .block = {THREADS, 1, 1},
+                                  .schedule = i < 4 ? FF__PTX_TURNS : FF__PTX_SERIAL};
+            uint32_t n = rows[row].n[i % 4];
+            struct ff_error error = {0};
+            memset(bench->out, 0, bench->words * 4);
+            if (run_kernel(bench, rows[row].name, &shape, n, &error) != 0)
+                fail_msg("%s", error.message);
+            for (uint32_t thread = 0; thread < THREADS; thread++) {
+                uint32_t expected = rows[row].expected(thread, n);
+                if (expected != UINT32_MAX && bench->out[thread] != expected)
+                    fail_msg("%s(%u), schedule %d, thread %u: %u instead of %u", rows[row].name, n,
+                             (int)shape.schedule, thread, bench->out[thread], expected);
+            }
+        }
+}
+
+static void threads_wait_for_a_lock(void **state) {
+    struct bench *bench = *state;
+    for (int schedule = 0; schedule < 2; schedule++) {
+        struct shape shape = {.grid = {6, 1, 1}, .block = {96, 1, 1}, .schedule = schedule};
+        struct ff_error error = {0};
+        bench->out[0] = bench->out[1] = 0;
+        if (run_kernel(bench, "lock", &shape, 5, &error) != 0)
+            fail_msg("%s", error.message);
+        assert_int_equal(bench->out[0], 6 * 96 * 5);
+    }
+}
+
+static void blocks_wait_for_each_other(void **state) {
+    struct bench *bench = *state;
+    struct shape shape = {.grid = {20, 1, 1}, .block = {THREADS, 1, 1}, .cooperative = true};
+    struct ff_error error = {0};
+    memset(bench->out, 0, bench->words * 4);
+    if (run_kernel(bench, "together", &shape, 0, &error) != 0)
+        fail_msg("%s", error.message);
+    for (uint32_t i = 0; i < 20 * THREADS; i++)
+        assert_int_equal(bench->out[1 + i], 20);
+    shape.grid[0] = 1000000;
+    assert_int_equal(run_kernel(bench, "together", &shape, 0, &error), -E2BIG);
+    assert_non_null(strstr(error.message, "together"));
+}
+
+static void numbers_threads(void **state) {
+    struct bench *bench = *state;
+    static const struct shape shapes[] = {{.grid = {1, 1, 1}, .block = {128, 1, 1}},
+                                          {.grid = {3, 2, 4}, .block = {5, 3, 2}},
+                                          {.grid = {2, 1, 3}, .block = {1, 7, 9}},
+                                          {.grid = {1, 5, 1}, .block = {33, 2, 1}},
+                                          {.grid = {1, 1, 2}, .block = {2, 2, 64}}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const uint32_t *grid = shapes[i].grid, *block = shapes[i].block;
+        struct ff_error error = {0};
+        memset(bench->out, 0xff, bench->words * 4);
+        if (run_kernel(bench, "places", &shapes[i], 0, &error) != 0)
+            fail_msg("%s", error.message);
+        uint32_t threads = block[0] * block[1] * block[2], at = 0;
+        for (uint32_t b = 0; b < grid[0] * grid[1] * grid[2]; b++)
+            for (uint32_t t = 0; t < threads; t++, at++)
+                assert_int_equal(bench->out[at],
+                                 (t / block[0] / block[1] * 100 + t / block[0] % block[1]) * 100 +
+                                     t % block[0]);
+        assert_int_equal(bench->out[at], UINT32_MAX);
+    }
+}
+
+static void an_index_wraps(void **state) {
+    struct bench *bench = *state;
+    struct shape shape = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}};
+    static const uint32_t starts[] = {0, 0xfffffff0u, 0xfffffe00u, 0x7fffff80u};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        struct ff_error error = {0};
+        memset(bench->out, 0xff, bench->words * 4);
+        if (run_kernel(bench, "wraps", &shape, starts[i], &error) != 0)
+            fail_msg("%s", error.message);
+        for (uint32_t t = 0; t < THREADS; t++)
+            assert_int_equal(bench->out[(starts[i] + 4 * t) % 1024 / 4], t);
+    }
+}
+
+static void says_where_threads_are_stuck(void **state) {
+    struct bench *bench = *state;
+    for (int schedule = 0; schedule < 2; schedule++) {
+        struct shape shape = {.grid = {2, 1, 1}, .block = {THREADS, 1, 1}, .schedule = schedule};
+        struct ff_error error = {0};
+        assert_int_equal(run_kernel(bench, "stuck", &shape, 0, &error), -EDEADLK);
+        assert_non_null(strstr(error.message, "'stuck'"));
+        assert_non_null(strstr(error.message, "64 threads wait for a barrier in line 2"));
+        assert_int_equal(run_kernel(bench, "split", &shape, 0, &error), 0); /* it can go on */
+    }
+}
+
+static void says_who_has_trapped(void **state) {
+    struct bench *bench = *state;
+    struct shape shape = {.grid = {2, 1, 1}, .block = {THREADS, 1, 1}};
+    struct ff_error error = {0};
+    assert_int_equal(run_kernel(bench, "traps", &shape, 200, &error), 0);
+    assert_int_equal(run_kernel(bench, "traps", &shape, 7, &error), -EFAULT);
+    assert_non_null(strstr(error.message, "'traps', block ("));
+    assert_non_null(strstr(error.message, "trap"));
+}
+
+static void refuses_sizes(void **state) {
+    struct bench *bench = *state;
+    static const struct shape shapes[] = {{.grid = {0, 1, 1}, .block = {1, 1, 1}},
+                                          {.grid = {1, 1, 1}, .block = {1, 0, 1}},
+                                          {.grid = {1, 1, 1}, .block = {1025, 1, 1}},
+                                          {.grid = {1, 1, 1}, .block = {32, 32, 2}},
+                                          {.grid = {1, 1, 1}, .block = {65536, 65536, 1}},
+                                          {.grid = {1, 65536, 1}, .block = {1, 1, 1}}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct ff_error error = {0};
+        assert_int_equal(run_kernel(bench, "split", &shapes[i], 0, &error), -EINVAL);
+        assert_non_null(strstr(error.message, "'split'"));
+    }
+    struct ff_error error = {0};
+    struct ff__ptx_kernel *kernel;
+    assert_int_equal(ff__ptx_kernel(bench->program, "split", &kernel, &error), 0);
+    struct ff__ptx_launch launch = {
+        .grid = {1, 1, 1}, .block = {1, 1, 1}, .parameters = "", .parameter_size = 8};
+    assert_int_equal(ff__ptx_launch(bench->context, bench->stream, kernel, &launch, &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.message, "8 bytes of parameters instead of 12"));
+    launch.shared = 1 << 20;
+    assert_int_equal(ff__ptx_launch(bench->context, bench->stream, kernel, &launch, &error),
+                     -EINVAL);
+}
+
+static int open_all(void **state) {
+    static struct bench bench;
+    bench = open_bench(CONTROL_PTX, 8192);
+    *state = &bench;
+    return 0;
+}
+
+static int close_all(void **state) {
+    close_bench(*state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_the_reference),
+                                       cmocka_unit_test(threads_wait_for_a_lock),
+                                       cmocka_unit_test(blocks_wait_for_each_other),
+                                       cmocka_unit_test(numbers_threads),
+                                       cmocka_unit_test(an_index_wraps),
+                                       cmocka_unit_test(says_where_threads_are_stuck),
+                                       cmocka_unit_test(says_who_has_trapped),
+                                       cmocka_unit_test(refuses_sizes)};
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
