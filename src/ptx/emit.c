@@ -270,10 +270,10 @@ static void kernel(struct ff__ptx_emit *emit, uint32_t number) {
 static bool write_kernel(struct ff__ptx_emit *emit, uint32_t number, struct ff__ptx_text *rows) {
     struct ff__ptx_kernel_emit state = {0};
     struct ff__ptx_text module_text = emit->out;
-    struct ff__ptx_arena *arena = emit->arena;
-    emit->arena = ff__ptx_arena_new();
+    struct ff__ptx_arena *arena = emit->arena, *own = ff__ptx_arena_new();
+    emit->arena = own;
     emit->kernel = &state;
-    bool opened = emit->arena != NULL && ff__ptx_text_open(&emit->out);
+    bool opened = own != NULL && ff__ptx_text_open(&emit->out);
     bool done = opened && translated(emit, number, kernel);
     if (opened)
         ff__ptx_text_close(&emit->out);
@@ -290,7 +290,9 @@ static bool write_kernel(struct ff__ptx_emit *emit, uint32_t number, struct ff__
     ff__ptx_text_close(&emit->body);
     free(emit->body.text);
     emit->body = (struct ff__ptx_text){0};
-    ff__ptx_arena_free(emit->arena);
+    if (emit->arena != own) /* that of the region in which it was refused */
+        ff__ptx_arena_free(emit->arena);
+    ff__ptx_arena_free(own);
     emit->arena = arena;
     emit->out = module_text;
     emit->kernel = NULL;

@@ -242,45 +242,57 @@ struct facts {
     uint64_t *entry, *after;
 };
 
-/* For each block of the region the registers that have the value of the region's start on every
- * way there, and those that have been written on every way, by the one instruction that does. */
-static struct facts *block_facts(struct ff__ptx_emit *emit, const uint8_t *writes_of) {
+/* Registers that `writes_of` says are written once. */
+static uint64_t *written_once(struct ff__ptx_emit *emit, const uint8_t *writes_of) {
+    uint32_t words = emit->kernel->flow.register_words;
+    uint64_t *once = ff__ptx_emit_need(emit, words, sizeof *once);
+    for (uint32_t reg = 0; reg < words * 64; reg++)
+        if (writes_of[reg] == 1)
+            ff__ptx_put(once, reg);
+    return once;
+}
+
+/* What holds at the end of a block holds at the start of the next unless another way there has it
+ * otherwise. */
+static bool pass_facts(const struct ff__ptx_block *block, const uint64_t *once, uint32_t words,
+                       const struct facts *from, const struct facts *to) {
+    uint64_t changed = 0;
+    for (uint32_t w = 0; w < words; w++) {
+        uint64_t entry = to->entry[w] & from->entry[w] & ~block->writes[w];
+        uint64_t after = to->after[w] & (from->after[w] | (block->writes[w] & once[w]));
+        changed |= (entry ^ to->entry[w]) | (after ^ to->after[w]);
+        to->entry[w] = entry;
+        to->after[w] = after;
+    }
+    return changed != 0;
+}
+
+/* For each block of the region, in its order, the registers that have the value of the region's
+ * start on every way there, and those that have been written on every way, by the one instruction
+ * that does. */
+static struct facts *block_facts(struct ff__ptx_emit *emit, const uint8_t *writes_of,
+                                 const uint32_t *order, uint32_t count) {
     const struct ff__ptx_flow *flow = &emit->kernel->flow;
-    const struct ff__ptx_region_plan *plan = present(emit);
     uint32_t words = flow->register_words;
-    struct facts *facts = ff__ptx_emit_need(emit, flow->block_count + 1ul, sizeof *facts);
-    uint64_t *all = ff__ptx_emit_need(emit, 2ul * words * flow->block_count + 1, sizeof *all);
-    for (uint32_t i = 0; i < flow->block_count; i++) {
+    const uint64_t *once = written_once(emit, writes_of);
+    uint32_t *place = ff__ptx_emit_need(emit, flow->block_count, sizeof *place); /* from 1 */
+    struct facts *facts = ff__ptx_emit_need(emit, count, sizeof *facts);
+    uint64_t *all = ff__ptx_emit_need(emit, 2ul * words * count, sizeof *all);
+    for (uint32_t i = 0; i < count; i++) {
         facts[i].entry = all + 2ul * words * i;
         facts[i].after = facts[i].entry + words;
         memset(facts[i].entry, 0xff, 2ul * words * sizeof *all);
+        place[order[i]] = i + 1;
     }
-    memset(facts[plan->start].after, 0, words * sizeof *all);
+    memset(facts[0].after, 0, words * sizeof *all);
     for (bool changed = true; changed;) {
         changed = false;
-        for (uint32_t i = 0; i < flow->block_count; i++) {
-            if (!ff__ptx_in(plan->blocks, i))
-                continue;
-            const struct ff__ptx_block *block = &flow->blocks[i];
+        for (uint32_t i = 0; i < count; i++) {
+            const struct ff__ptx_block *block = &flow->blocks[order[i]];
             for (uint32_t k = 0; k < block->successor_count; k++) {
                 uint32_t next = block->successors[k];
-                if (!ff__ptx_in(plan->blocks, next) || emit->kernel->regions.cut[next])
-                    continue;
-                for (uint32_t w = 0; w < words; w++) {
-                    uint64_t written = block->writes[w];
-                    uint64_t both = facts[i].entry[w] & ~written;
-                    uint64_t after = facts[i].after[w];
-                    for (uint64_t rest = written; rest != 0; rest &= rest - 1) {
-                        uint32_t bit = (uint32_t)__builtin_ctzll(rest);
-                        if (writes_of[w * 64 + bit] == 1)
-                            after |= UINT64_C(1) << bit;
-                    }
-                    uint64_t entry = facts[next].entry[w] & both;
-                    after &= facts[next].after[w];
-                    changed |= entry != facts[next].entry[w] || after != facts[next].after[w];
-                    facts[next].entry[w] = entry;
-                    facts[next].after[w] = after;
-                }
+                if (place[next] != 0 && !emit->kernel->regions.cut[next])
+                    changed |= pass_facts(block, once, words, &facts[i], &facts[place[next] - 1]);
             }
         }
     }
@@ -405,12 +417,12 @@ static void region_body(struct ff__ptx_emit *emit) {
         return;
     }
     const uint8_t *writes_of = count_writes(emit);
-    struct facts *facts = block_facts(emit, writes_of);
     uint32_t *order = ff__ptx_emit_need(emit, flow->block_count + 1ul, sizeof *order), count;
     order_blocks(emit, order, &count);
+    struct facts *facts = block_facts(emit, writes_of, order, count);
     for (uint32_t i = 0; i < count; i++) {
-        memcpy(kernel->entry, facts[order[i]].entry, flow->register_words * sizeof(uint64_t));
-        memcpy(kernel->after, facts[order[i]].after, flow->register_words * sizeof(uint64_t));
+        memcpy(kernel->entry, facts[i].entry, flow->register_words * sizeof(uint64_t));
+        memcpy(kernel->after, facts[i].after, flow->register_words * sizeof(uint64_t));
         emit_block(emit, order[i], writes_of);
     }
 }
@@ -517,9 +529,16 @@ static void write_state(struct ff__ptx_emit *emit) {
     ff__ptx_line(&emit->out, "u8 none;};");
 }
 
+/* Each region has an arena of its own: sets of registers for each block of each region are more
+ * memory than a large kernel may take. */
 static void write_regions(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    struct ff__ptx_arena *whole = emit->arena;
     for (uint32_t i = 0; i < kernel->regions.count; i++) {
+        struct ff__ptx_arena *own = ff__ptx_arena_new();
+        if (own == NULL)
+            ff__ptx_refuse(emit, "not enough memory");
+        emit->arena = own;
         kernel->region = i;
         start_region(emit);
         region_body(emit);
@@ -527,6 +546,8 @@ static void write_regions(struct ff__ptx_emit *emit) {
         ff__ptx_free_texts(kernel);
         free(emit->body.text);
         emit->body.text = NULL;
+        emit->arena = whole;
+        ff__ptx_arena_free(own);
     }
 }
 
