@@ -86,7 +86,7 @@ static bool is_wanted(const struct wanted *wanted, const struct ff__image *image
 
 #define ARCHS 16u /* that a message names */
 
-static uint32_t list_archs(const struct ff__images *images, uint32_t archs[ARCHS]) {
+static uint32_t list_archs(const struct ff__ptx_images *images, uint32_t archs[ARCHS]) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < images->count && count < ARCHS; i++) {
         uint32_t arch = images->items[i].arch, k = 0;
@@ -98,7 +98,7 @@ static uint32_t list_archs(const struct ff__images *images, uint32_t archs[ARCHS
     return count;
 }
 
-static int none_wanted(const char *path, const struct ff__images *images) {
+static int none_wanted(const char *path, const struct ff__ptx_images *images) {
     uint32_t archs[ARCHS], count = list_archs(images, archs);
     char *names = ff__text("%s", "");
     for (uint32_t i = 0; i < count; i++) {
@@ -136,7 +136,7 @@ static int write_text(const char *path, const struct text *text) {
 }
 
 /* The one image of PTX that is wanted; NULL: there is none, or several. */
-static const struct ff__image *only_text(const struct ff__images *images,
+static const struct ff__image *only_text(const struct ff__ptx_images *images,
                                          const struct wanted *wanted, uint32_t *count) {
     const struct ff__image *found = NULL;
     *count = 0;
@@ -167,7 +167,7 @@ static int write_one(const char *path, const struct ff__image *image, const char
 }
 
 static int write_files(const struct ff__options *options, const char *path,
-                       const struct ff__images *images, const struct wanted *wanted) {
+                       const struct ff__ptx_images *images, const struct wanted *wanted) {
     uint32_t count;
     const struct ff__image *image = only_text(images, wanted, &count);
     if (!image)
@@ -202,7 +202,7 @@ static int write_json(const struct ff__outputs *outputs, json_t *list, const cha
     return status;
 }
 
-static int list(const char *path, const struct ff__images *images, const struct wanted *wanted,
+static int list(const char *path, const struct ff__ptx_images *images, const struct wanted *wanted,
                 const struct ff__outputs *outputs) {
     struct ff__code_totals totals = {0};
     json_t *described = outputs->json ? ff__must(json_array()) : NULL;
@@ -242,7 +242,7 @@ static int list(const char *path, const struct ff__images *images, const struct 
 static int use(struct ff__options *options, const struct file *file, const struct wanted *wanted,
                const struct ff__outputs *outputs) {
     const char *path = options->words[0];
-    struct ff__images images;
+    struct ff__ptx_images images;
     struct ff_error error = {""};
     if (ff__images_find(file->bytes, file->size, &images, &error))
         return cannot_read(path, error.message);

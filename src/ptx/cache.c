@@ -180,7 +180,7 @@ int ff__ptx_cache_find(const struct ff__ptx_cache *cache, const char *key) {
 
 /* ---- the limit ---- */
 
-struct kept {
+struct stored {
     char name[FF__PTX_KEY + 32]; /* room for those of unfinished files */
     uint64_t size;
     struct timespec used;
@@ -192,7 +192,7 @@ static bool is_ours(const char *name) {
 }
 
 /* The files of the cache, unfinished ones too; the caller frees *out. */
-static size_t list(DIR *folder, struct kept **out) {
+static size_t list(DIR *folder, struct stored **out) {
     size_t count = 0;
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         struct stat about;
@@ -200,16 +200,16 @@ static size_t list(DIR *folder, struct kept **out) {
             fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISREG(about.st_mode) || ff__grow(out, count, sizeof **out) != 0)
             continue;
-        struct kept *kept = &(*out)[count++];
-        *kept = (struct kept){.size = (uint64_t)about.st_size, .used = about.st_mtim};
+        struct stored *kept = &(*out)[count++];
+        *kept = (struct stored){.size = (uint64_t)about.st_size, .used = about.st_mtim};
         memcpy(kept->name, entry->d_name, strlen(entry->d_name));
     }
     return count;
 }
 
 static int by_use(const void *left, const void *right) {
-    const struct timespec *a = &((const struct kept *)left)->used;
-    const struct timespec *b = &((const struct kept *)right)->used;
+    const struct timespec *a = &((const struct stored *)left)->used;
+    const struct timespec *b = &((const struct stored *)right)->used;
     if (a->tv_sec != b->tv_sec)
         return a->tv_sec < b->tv_sec ? -1 : 1;
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
@@ -223,7 +223,7 @@ static void keep_limit(const struct ff__ptx_cache *cache) {
             close(again);
         return;
     }
-    struct kept *files = NULL;
+    struct stored *files = NULL;
     uint64_t total = 0;
     size_t count = list(folder, &files);
     for (size_t i = 0; i < count; i++)

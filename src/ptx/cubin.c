@@ -15,7 +15,7 @@
 enum { FORMAT_SIZED = 4 };
 enum { MAX_THREADS = 0x05, REQUIRED_THREADS = 0x10, PARAMETER = 0x17, REGISTERS = 0x2f };
 
-struct reading {
+struct cubin_reader {
     struct ff__elf elf;
     struct ff__cubin *cubin;
     uint32_t *of_section; /* 1 + the kernel whose code a section has; 0: none */
@@ -23,7 +23,7 @@ struct reading {
     struct ff_error *error;
 };
 
-static int damaged(const struct reading *reading, const char *what) {
+static int damaged(const struct cubin_reader *reading, const char *what) {
     return ff__fail(reading->error, -EINVAL, "damaged cubin: %s", what);
 }
 
@@ -34,7 +34,7 @@ uint32_t ff__cubin_arch(const struct ff__elf *elf) {
 
 /* ---- symbols ---- */
 
-static int add_kernel(const struct reading *reading, const Elf64_Sym *symbol, uint32_t number,
+static int add_kernel(const struct cubin_reader *reading, const Elf64_Sym *symbol, uint32_t number,
                       const struct ff__elf_section *names) {
     struct ff__cubin *cubin = reading->cubin;
     if (symbol->st_name >= names->size || names->bytes[names->size - 1] != '\0')
@@ -48,7 +48,7 @@ static int add_kernel(const struct reading *reading, const Elf64_Sym *symbol, ui
     return 0;
 }
 
-static int add_kernels(const struct reading *reading, const struct ff__elf_section *table) {
+static int add_kernels(const struct cubin_reader *reading, const struct ff__elf_section *table) {
     struct ff__elf_section names;
     Elf64_Sym symbol;
     int status = table->link < reading->elf.section_count
@@ -79,7 +79,7 @@ static struct ff__cubin_kernel *by_symbol(const struct ff__cubin *cubin, uint32_
     return low < cubin->count && cubin->kernels[low].symbol == symbol ? &cubin->kernels[low] : NULL;
 }
 
-static struct ff__cubin_kernel *by_section(const struct reading *reading, uint32_t section) {
+static struct ff__cubin_kernel *by_section(const struct cubin_reader *reading, uint32_t section) {
     if (section >= reading->elf.section_count || reading->of_section[section] == 0)
         return NULL;
     return &reading->cubin->kernels[reading->of_section[section] - 1];
@@ -109,7 +109,7 @@ static void take(const struct ff__cubin *cubin, struct ff__cubin_kernel *kernel,
     }
 }
 
-static int read_attributes(struct reading *reading, const struct ff__elf_section *section,
+static int read_attributes(struct cubin_reader *reading, const struct ff__elf_section *section,
                            struct ff__cubin_kernel *kernel) {
     const uint8_t *bytes = section->bytes;
     reading->attributes += section->size;
@@ -135,14 +135,14 @@ static bool begins(const char *text, const char *with) {
 
 /* ---- sections ---- */
 
-static int read_symbols(struct reading *reading, const struct ff__elf_section *section) {
+static int read_symbols(struct cubin_reader *reading, const struct ff__elf_section *section) {
     if (section->type != SHT_SYMTAB)
         return 0;
     return reading->cubin->count == 0 ? add_kernels(reading, section)
                                       : damaged(reading, "it has several tables of symbols");
 }
 
-static int read_kernels(struct reading *reading, const struct ff__elf_section *section) {
+static int read_kernels(struct cubin_reader *reading, const struct ff__elf_section *section) {
     struct ff__cubin_kernel *kernel = by_section(reading, section->info);
     if (kernel != NULL && begins(section->name, ".nv.shared."))
         kernel->shared = section->size;
@@ -155,8 +155,8 @@ static int read_kernels(struct reading *reading, const struct ff__elf_section *s
     return 0;
 }
 
-static int each_section(struct reading *reading,
-                        int (*read)(struct reading *reading,
+static int each_section(struct cubin_reader *reading,
+                        int (*read)(struct cubin_reader *reading,
                                     const struct ff__elf_section *section)) {
     struct ff__elf_section section;
     int status = 0;
@@ -168,7 +168,7 @@ static int each_section(struct reading *reading,
     return status;
 }
 
-static int read_cubin(struct reading *reading) {
+static int read_cubin(struct cubin_reader *reading) {
     if (reading->elf.machine != EM_CUDA)
         return damaged(reading, "it is for another machine");
     reading->of_section = calloc(reading->elf.section_count + 1ul, sizeof *reading->of_section);
@@ -182,7 +182,7 @@ static int read_cubin(struct reading *reading) {
 }
 
 int ff__cubin_read(const void *bytes, size_t size, struct ff__cubin *out, struct ff_error *error) {
-    struct reading reading = {.cubin = out, .error = error};
+    struct cubin_reader reading = {.cubin = out, .error = error};
     *out = (struct ff__cubin){0};
     int status = ff__elf_is(bytes, size) ? ff__elf_open(bytes, size, &reading.elf, error)
                                          : damaged(&reading, "it is no ELF file");

@@ -14,7 +14,7 @@
 /* A fat binary: a header, and entries with a header each. Newer headers are longer. */
 #define MAGIC 0xba55ed50u
 
-struct head {
+struct header {
     uint32_t magic;
     uint16_t version, head_size;
     uint64_t size; /* of what follows */
@@ -36,7 +36,8 @@ struct entry {
     uint64_t unpacked;
 };
 
-static int add(struct ff__images *images, const struct ff__image *image, struct ff_error *error) {
+static int add(struct ff__ptx_images *images, const struct ff__image *image,
+               struct ff_error *error) {
     if (images->count == UINT32_MAX || ff__grow(&images->items, images->count, sizeof *image))
         return ff__fail(error, -ENOMEM, "not enough memory for a list of images");
     images->items[images->count++] = *image;
@@ -80,7 +81,7 @@ static uint32_t text_version(const char *text, size_t size) {
     return version;
 }
 
-static int add_text(struct ff__images *images, const char *text, size_t size,
+static int add_text(struct ff__ptx_images *images, const char *text, size_t size,
                     struct ff_error *error) {
     return add(images,
                &(struct ff__image){.is_text = true,
@@ -122,7 +123,7 @@ static int entry_image(const struct entry *entry, const uint8_t *payload, struct
 }
 
 /* Entries of a kind that is not known are left out. */
-static int add_entries(struct ff__images *images, const uint8_t *bytes, size_t size,
+static int add_entries(struct ff__ptx_images *images, const uint8_t *bytes, size_t size,
                        struct ff_error *error) {
     const size_t least = offsetof(struct entry, flags) + sizeof(uint64_t);
     int status = 0;
@@ -154,9 +155,9 @@ static bool is_fatbin(const void *bytes, size_t size) {
 }
 
 /* *used: bytes of it. */
-static int add_fatbin(struct ff__images *images, const uint8_t *bytes, size_t size, size_t *used,
-                      struct ff_error *error) {
-    struct head head;
+static int add_fatbin(struct ff__ptx_images *images, const uint8_t *bytes, size_t size,
+                      size_t *used, struct ff_error *error) {
+    struct header head;
     if (size < sizeof head)
         return ff__fail(error, -EINVAL, "damaged fat binary: it ends in its header");
     memcpy(&head, bytes, sizeof head);
@@ -167,7 +168,7 @@ static int add_fatbin(struct ff__images *images, const uint8_t *bytes, size_t si
 }
 
 /* Fat binaries one after the other, with zeros between them. */
-static int add_fatbins(struct ff__images *images, const uint8_t *bytes, size_t size,
+static int add_fatbins(struct ff__ptx_images *images, const uint8_t *bytes, size_t size,
                        struct ff_error *error) {
     int status = 0;
     for (size_t at = 0, used; at < size && !status; at += used) {
@@ -182,7 +183,8 @@ static int add_fatbins(struct ff__images *images, const uint8_t *bytes, size_t s
 
 /* ---- ELF files ---- */
 
-static int add_cubin(struct ff__images *images, const struct ff__elf *elf, struct ff_error *error) {
+static int add_cubin(struct ff__ptx_images *images, const struct ff__elf *elf,
+                     struct ff_error *error) {
     return add(images,
                &(struct ff__image){.arch = ff__cubin_arch(elf),
                                    .bytes = elf->bytes,
@@ -195,7 +197,7 @@ static bool has_fatbins(const char *section) {
     return strcmp(section, ".nv_fatbin") == 0 || strcmp(section, "__nv_relfatbin") == 0;
 }
 
-static int add_elf(struct ff__images *images, const void *bytes, size_t size,
+static int add_elf(struct ff__ptx_images *images, const void *bytes, size_t size,
                    struct ff_error *error) {
     struct ff__elf elf;
     uint64_t total = 0;
@@ -218,10 +220,10 @@ static int add_elf(struct ff__images *images, const void *bytes, size_t size,
 
 /* ---- files ---- */
 
-int ff__images_find(const void *bytes, size_t size, struct ff__images *out,
+int ff__images_find(const void *bytes, size_t size, struct ff__ptx_images *out,
                     struct ff_error *error) {
     int status;
-    *out = (struct ff__images){0};
+    *out = (struct ff__ptx_images){0};
     if (size == 0)
         status = ff__fail(error, -EINVAL, "empty");
     else if (ff__elf_is(bytes, size))
@@ -239,9 +241,9 @@ int ff__images_find(const void *bytes, size_t size, struct ff__images *out,
     return status;
 }
 
-void ff__images_free(struct ff__images *images) {
+void ff__images_free(struct ff__ptx_images *images) {
     free(images->items);
-    *images = (struct ff__images){0};
+    *images = (struct ff__ptx_images){0};
 }
 
 int ff__image_read(const struct ff__image *image, char **out, size_t *size,

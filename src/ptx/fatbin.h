@@ -17,15 +17,16 @@ struct ff__image {
     uint64_t size; /* decoded */
 };
 
-struct ff__images {
+struct ff__ptx_images {
     struct ff__image *items;
     uint32_t count;
 };
 
 /* Finds all of them. -EINVAL: no such file, or damaged; -ENOENT: an ELF file without any; -ENOMEM.
  * `bytes` must outlive the images, which are freed with ff__images_free(). */
-int ff__images_find(const void *bytes, size_t size, struct ff__images *out, struct ff_error *error);
-void ff__images_free(struct ff__images *images);
+int ff__images_find(const void *bytes, size_t size, struct ff__ptx_images *out,
+                    struct ff_error *error);
+void ff__images_free(struct ff__ptx_images *images);
 
 /* The text or cubin itself, with a zero behind it; a text's size ends before zeros at its end. The
  * caller frees *out. As ff__unpack(). */
