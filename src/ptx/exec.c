@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 #include "ptx/block.h"
+#include "ptx/operands.h"
 #include "ptx/program.h"
 #include "ptx/scratch.h"
 #include "ptx/services.h"
 
 #define MOST_SHARED      (227u << 10) /* bytes of a block on recent devices */
 #define MOST_COOPERATIVE ((size_t)1 << 30)
-#define MOST_OPERANDS    64u
 
 /* What the items of a launch find: name and arguments of a launch make its identity, so there is
  * nothing in it that another launch with the same parameters would not have. */
@@ -237,23 +237,6 @@ static int check_sizes(const struct ff__ptx_kernel *kernel, const struct ff__ptx
     return 0;
 }
 
-static uint32_t find_operands(struct ff_context *context, const uint8_t *parameters, size_t size,
-                              const void **operands) {
-    uint32_t count = 0;
-    for (size_t at = 0; at + sizeof(void *) <= size && count < MOST_OPERANDS; at += 8) {
-        void *pointer, *base;
-        memcpy(&pointer, parameters + at, sizeof pointer);
-        if (!ff_mem_lookup(context, pointer, &base, NULL))
-            continue;
-        uint32_t known = 0;
-        while (known < count && operands[known] != base)
-            known++;
-        operands[known] = base;
-        count += known == count;
-    }
-    return count;
-}
-
 static struct arguments *make_arguments(const struct ff__ptx_kernel *kernel,
                                         const struct ff__ptx_launch *launch, size_t *size) {
     *size = sizeof(struct arguments) + kernel->parameter_size;
@@ -275,7 +258,7 @@ static struct arguments *make_arguments(const struct ff__ptx_kernel *kernel,
 static int submit(struct ff_context *context, struct ff_stream *stream,
                   const struct arguments *arguments, size_t size, struct ff_error *error) {
     const struct ff__ptx_kernel *kernel = arguments->kernel;
-    const void *operands[MOST_OPERANDS];
+    const void *operands[FF__PTX_OPERANDS];
     struct ff__ptx_grid grid = grid_of(arguments);
     if (arguments->cooperative &&
         block_count(grid.blocks) > MOST_COOPERATIVE / ff__ptx_block_size(&grid))
@@ -289,8 +272,9 @@ static int submit(struct ff_context *context, struct ff_stream *stream,
                                .arguments = arguments,
                                .argument_size = size,
                                .operands = operands,
-                               .operand_count = find_operands(context, arguments->parameters,
-                                                              kernel->parameter_size, operands)};
+                               .operand_count =
+                                   ff__ptx_find_operands(context, arguments->parameters,
+                                                         kernel->parameter_size, operands)};
     int code = ff_kernel_launch(stream, &launch);
     return code == 0 ? 0
                      : ff__fail(error, code, "kernel '%s' can not be launched: %s",

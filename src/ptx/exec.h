@@ -65,6 +65,15 @@ int ff__ptx_launch(struct ff_context *context, struct ff_stream *stream,
                    struct ff__ptx_kernel *kernel, const struct ff__ptx_launch *launch,
                    struct ff_error *error);
 
+/* Launches it twice on the same data, by both schedules of enum ff__ptx_schedule, and compares what
+ * is then in the allocations that its parameters name and in the program's variables. Threads that
+ * race with each other mostly make it differ; so do sums of floating-point atomics, whose order is
+ * free. Waits for the stream; the results of FF__PTX_TURNS stay, unless that launch failed. 1: they
+ * differ, and the message says where; 0; errors of the launches, -ENOMEM. */
+int ff__ptx_launch_both(struct ff_context *context, struct ff_stream *stream,
+                        struct ff__ptx_kernel *kernel, const struct ff__ptx_launch *launch,
+                        struct ff_error *error);
+
 /* After the stream was synchronized: 0, or why a launch of this program failed since the last call
  * (a trap, an assertion, a block that cannot advance): -EFAULT, -EDEADLK, with kernel, block and
  * place. Launches after a failure did nothing. */

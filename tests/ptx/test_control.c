@@ -241,6 +241,34 @@ static void refuses_sizes(void **state) {
                      -EINVAL);
 }
 
+static int launch_both(struct bench *bench, const char *name, struct ff_error *error) {
+    struct {
+        uint32_t *out;
+        uint32_t n;
+    } parameters = {bench->out, 5};
+    struct ff__ptx_kernel *kernel;
+    assert_int_equal(ff__ptx_kernel(bench->program, name, &kernel, error), 0);
+    struct ff__ptx_launch launch = {.grid = {1, 1, 1},
+                                    .block = {THREADS, 1, 1},
+                                    .parameters = &parameters,
+                                    .parameter_size = sizeof parameters};
+    return ff__ptx_launch_both(bench->context, bench->stream, kernel, &launch, error);
+}
+
+static void finds_a_race(void **state) {
+    struct bench *bench = *state;
+    struct ff_error error = {0};
+    memset(bench->out, 0xff, bench->words * 4);
+    assert_int_equal(launch_both(bench, "race", &error), 1);
+    assert_non_null(strstr(error.message, "'race': 1 of 32768 bytes"));
+    assert_non_null(strstr(error.message, "the first at 64"));
+    assert_int_equal(bench->out[16], THREADS - 1); /* as in turns */
+    memset(bench->out, 0xff, bench->words * 4);
+    assert_int_equal(launch_both(bench, "guarded", &error), 0);
+    assert_int_equal(bench->out[1], guarded(1, 5));
+    assert_int_equal(launch_both(bench, "stuck", &error), -EDEADLK);
+}
+
 static int open_all(void **state) {
     static struct bench bench;
     bench = open_bench(CONTROL_PTX, 8192);
@@ -261,6 +289,7 @@ int main(void) {
                                        cmocka_unit_test(an_index_wraps),
                                        cmocka_unit_test(says_where_threads_are_stuck),
                                        cmocka_unit_test(says_who_has_trapped),
-                                       cmocka_unit_test(refuses_sizes)};
+                                       cmocka_unit_test(refuses_sizes),
+                                       cmocka_unit_test(finds_a_race)};
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
