@@ -67,6 +67,7 @@ struct ff__ptx_kernel_emit {
     bool *named;                 /* by register: its value at the start has a name ahead */
     uint64_t *entry, *after; /* sets: has the value it had at the start; that it is set to ahead */
     bool *saved;             /* by register: has a place in the state */
+    bool *stored;            /* by register: this region sets it there */
     uint32_t target;         /* the region to which all leave; FF_PTX_MIXED: there are several */
     uint32_t sites;          /* accesses that are recorded in this region */
 };

@@ -52,8 +52,10 @@ static bool is_saved(const struct ff__ptx_kernel_emit *kernel, uint32_t reg) {
 }
 
 static void save(struct ff__ptx_emit *emit, uint32_t reg) {
-    if (!is_saved(emit->kernel, reg))
-        ff__ptx_line(&emit->body, "state->v%u[l] = v%u;", reg, reg);
+    if (is_saved(emit->kernel, reg))
+        return;
+    emit->kernel->stored[reg] = true;
+    ff__ptx_line(&emit->body, "state->v%u[l] = v%u;", reg, reg);
 }
 
 /* What the next round of a uniform loop begins with. */
@@ -384,6 +386,7 @@ static void start_region(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
     uint32_t count = emit->function->register_count + 1, words = kernel->flow.register_words;
     kernel->demanded = ff__ptx_emit_need(emit, count, sizeof *kernel->demanded);
+    kernel->stored = ff__ptx_emit_need(emit, count, sizeof *kernel->stored);
     kernel->hoisted = ff__ptx_emit_need(emit, count, sizeof *kernel->hoisted);
     kernel->named = ff__ptx_emit_need(emit, count, sizeof *kernel->named);
     kernel->entry = ff__ptx_emit_need(emit, words, sizeof *kernel->entry);
@@ -450,7 +453,7 @@ static void declare_registers(struct ff__ptx_emit *emit) {
             used[uses.writes[k]] = true;
     }
     for (uint32_t reg = 0; reg < emit->function->register_count; reg++)
-        if ((used[reg] || kernel->named[reg]) && !kernel->demanded[reg])
+        if ((used[reg] || kernel->named[reg] || kernel->stored[reg]) && !kernel->demanded[reg])
             ff__ptx_line(&emit->out, "%s v%u;",
                          ff__ptx_c_register(emit->function->registers[reg].type), reg);
     for (uint32_t i = 0; i < emit->function->variable_count; i++)

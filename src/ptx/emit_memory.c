@@ -212,6 +212,47 @@ static void atomic(struct ff__ptx_emit *emit, bool result) {
         ff__ptx_line(&emit->body, "fence();");
 }
 
+/* ---- asynchronous copies ---- */
+
+/* How many of the bytes are copied; the others become zeros. */
+static const char *copied_bytes(struct ff__ptx_emit *emit, const char *size) {
+    const struct ff__ptx_instruction *instruction = emit->instruction;
+    uint32_t count = instruction->operand_count;
+    count -= ff__ptx_has(instruction, FF__PTX_M_L2_CACHE_HINT) ? 1 : 0;
+    if (count < 4)
+        return size;
+    const struct ff__ptx_operand *last = ff__ptx_operand_of(emit, 3);
+    if (last->kind == FF__PTX_REGISTER &&
+        emit->function->registers[last->index].type == FF__PTX_PRED)
+        return ff__ptx_format(emit, "(%s ? 0 : %s)",
+                              ff__ptx_value(emit, last, FF__PTX_PRED, FF__PTX_IN_LANE), size);
+    return ff__ptx_value(emit, last, FF__PTX_U32, FF__PTX_IN_LANE);
+}
+
+/* They are done at once, so there is nothing to wait for. */
+static void copy(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_instruction *instruction = emit->instruction;
+    if (ff__ptx_has(instruction, FF__PTX_M_COMMIT_GROUP) ||
+        ff__ptx_has(instruction, FF__PTX_M_WAIT_GROUP) ||
+        ff__ptx_has(instruction, FF__PTX_M_WAIT_ALL))
+        return;
+    if (!ff__ptx_has(instruction, FF__PTX_M_ASYNC) || ff__ptx_has(instruction, FF__PTX_M_BULK) ||
+        !ff__ptx_has(instruction, FF__PTX_M_SHARED) ||
+        !ff__ptx_has(instruction, FF__PTX_M_GLOBAL) || instruction->operand_count < 3 ||
+        ff__ptx_operand_of(emit, 2)->kind != FF__PTX_INTEGER)
+        ff__ptx_refuse(emit, "this form is not supported");
+    const char *to =
+        ff__ptx_address(emit, ff__ptx_operand_of(emit, 0), FF__PTX_SHARED, FF__PTX_IN_LANE);
+    const char *from =
+        ff__ptx_address(emit, ff__ptx_operand_of(emit, 1), FF__PTX_GLOBAL, FF__PTX_IN_LANE);
+    uint32_t size = (uint32_t)ff__ptx_operand_of(emit, 2)->bits;
+    if (size != 4 && size != 8 && size != 16)
+        ff__ptx_refuse(emit, "a copy of neither 4, 8 nor 16 bytes");
+    record(emit, FF__PTX_GLOBAL, from, size, false, false);
+    ff__ptx_line(&emit->body, "copy_%u(%s, %s, %s);", size, to, from,
+                 copied_bytes(emit, ff__ptx_format(emit, "%uu", size)));
+}
+
 /* ---- others ---- */
 
 static void is_space(struct ff__ptx_emit *emit) {
@@ -249,6 +290,9 @@ bool ff__ptx_emit_memory(struct ff__ptx_emit *emit) {
         if (ff__ptx_has(emit->instruction, FF__PTX_M_ASYNC))
             ff__ptx_refuse(emit, "this form is not supported");
         atomic(emit, false);
+        return true;
+    case OP(cp):
+        copy(emit);
         return true;
     case OP(isspacep):
         is_space(emit);

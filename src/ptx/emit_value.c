@@ -186,6 +186,10 @@ static const char *special(struct ff__ptx_emit *emit, const struct ff__ptx_opera
         return "((block->ntid[0] * block->ntid[1] * block->ntid[2] + 31u) / 32u)";
     case FF__PTX_S_SMID:
         return "block->worker";
+    case FF__PTX_S_ENVREG1: /* cooperative groups keep the grid's barrier there */
+        return "(u32)((u64)block->workspace >> 32)";
+    case FF__PTX_S_ENVREG2:
+        return "(u32)(u64)block->workspace";
     case FF__PTX_S_LANEMASK_EQ:
         return "(1u << ((lanes->first + l) & 31u))";
     case FF__PTX_S_LANEMASK_LT:

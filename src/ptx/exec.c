@@ -136,7 +136,7 @@ static uint64_t block_count(const uint32_t blocks[3]) {
 /* Memory of an item: its blocks, pointers to them, the parameters where they are aligned. */
 struct memory {
     uint64_t blocks;
-    size_t pointers, parameters, size; /* offsets */
+    size_t pointers, parameters, workspace, size; /* offsets */
 };
 
 static size_t rounded(size_t size) {
@@ -148,7 +148,8 @@ static struct memory memory_of(const struct ff__ptx_grid *grid, bool cooperative
     struct memory memory = {.blocks = cooperative ? block_count(grid->blocks) : 1};
     memory.pointers = memory.blocks * ff__ptx_block_size(grid);
     memory.parameters = memory.pointers + rounded(memory.blocks * sizeof(void *));
-    memory.size = memory.parameters + rounded(parameter_size);
+    memory.workspace = memory.parameters + rounded(parameter_size);
+    memory.size = memory.workspace + (cooperative ? FF_PTX_WORKSPACE : 0);
     return memory;
 }
 
@@ -172,11 +173,15 @@ static void run_in(uint8_t *memory, const struct memory *layout, struct ff__ptx_
     grid->services = &services;
     grid->parameters = memory + layout->parameters;
     memcpy(memory + layout->parameters, arguments->parameters, arguments->kernel->parameter_size);
+    if (arguments->cooperative)
+        memset(memory + layout->workspace, 0, FF_PTX_WORKSPACE);
     for (uint64_t i = 0; i < layout->blocks; i++) {
         running[i] = ff__ptx_block_place(memory + i * ff__ptx_block_size(grid), grid);
         running[i]->launch = argument;
         running[i]->leave = &leave;
         running[i]->block.worker = work->worker;
+        if (arguments->cooperative)
+            running[i]->block.workspace = memory + layout->workspace;
     }
     if (setjmp(leave) == 0) {
         if (arguments->cooperative)

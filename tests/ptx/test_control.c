@@ -132,7 +132,7 @@ static void equals_the_reference(void **state) {
 
 static void threads_wait_for_a_lock(void **state) {
     struct bench *bench = *state;
-    for (int schedule = 0; schedule < 2; schedule++) {
+    for (enum ff__ptx_schedule schedule = FF__PTX_TURNS; schedule <= FF__PTX_SERIAL; schedule++) {
         struct shape shape = {.grid = {6, 1, 1}, .block = {96, 1, 1}, .schedule = schedule};
         struct ff_error error = {0};
         bench->out[0] = bench->out[1] = 0;
@@ -195,7 +195,7 @@ static void an_index_wraps(void **state) {
 
 static void says_where_threads_are_stuck(void **state) {
     struct bench *bench = *state;
-    for (int schedule = 0; schedule < 2; schedule++) {
+    for (enum ff__ptx_schedule schedule = FF__PTX_TURNS; schedule <= FF__PTX_SERIAL; schedule++) {
         struct shape shape = {.grid = {2, 1, 1}, .block = {THREADS, 1, 1}, .schedule = schedule};
         struct ff_error error = {0};
         assert_int_equal(run_kernel(bench, "stuck", &shape, 0, &error), -EDEADLK);

@@ -9,6 +9,7 @@ enum {
     FF_PTX_ABI = 1,          /* of these structures; a cached module with another one is not used */
     FF_PTX_WARP = 32,        /* lanes of a warp */
     FF_PTX_MAX_LANES = 1024, /* threads of a block */
+    FF_PTX_WORKSPACE = 256,  /* bytes for the barriers of a cooperative grid */
     FF_PTX_EXITED = 0xffffffff, /* in place of a region's number: the thread has ended */
     FF_PTX_MIXED = 0xfffffffe   /* threads are at several places */
 };
@@ -133,6 +134,8 @@ struct ff_ptx_block {
     uint32_t shared_size, dynamic_size;
     uint32_t ctaid[3], nctaid[3], ntid[3];
     uint32_t worker; /* stands for the multiprocessor, %smid */
+    /* FF_PTX_WORKSPACE bytes that all blocks share, zeros at first; NULL: no cooperative launch */
+    uint8_t *workspace;
     const struct ff_ptx_services *services;
 };
 

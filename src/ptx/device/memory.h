@@ -29,6 +29,20 @@ FF_PTX_MEMORY(s64)
 FF_PTX_MEMORY(f32)
 FF_PTX_MEMORY(f64)
 
+/* The first `count` bytes are copied, the others become zeros. */
+#define FF_PTX_COPY(size)                                                                          \
+    static inline void copy_##size(u64 to, u64 from, u32 count) {                                  \
+        u8 bytes[size] = {0};                                                                      \
+        if (count >= size)                                                                         \
+            __builtin_memcpy(bytes, (const void *)from, size);                                     \
+        for (u32 i = 0; count < size && i < count; i++)                                            \
+            bytes[i] = *(const u8 *)(from + i);                                                    \
+        __builtin_memcpy((void *)to, bytes, size);                                                 \
+    }
+FF_PTX_COPY(4)
+FF_PTX_COPY(8)
+FF_PTX_COPY(16)
+
 static inline void fence(void) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
