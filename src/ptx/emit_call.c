@@ -85,8 +85,14 @@ static bool builtin(struct ff__ptx_emit *emit, const char *name, const struct ca
         return true;
     }
     if (strcmp(name, "__assertfail") == 0) {
-        ff__ptx_line(&emit->body, "block->services->fail(block, (const char *)P%u[0]);",
-                     argument(emit, call->arguments, 0));
+        uint32_t parts[4];
+        for (uint32_t i = 0; i < 4; i++)
+            parts[i] = argument(emit, call->arguments, i);
+        ff__ptx_line(
+            &emit->body,
+            "block->services->assertion(block, (const char *)P%u[0], (const char *)P%u[0], "
+            "(u32)P%u[0], (const char *)P%u[0]);",
+            parts[0], parts[1], parts[2], parts[3]);
         return true;
     }
     return false;

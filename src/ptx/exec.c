@@ -42,6 +42,13 @@ static void failed(const struct ff_ptx_block *block, const char *message) {
                        block->ctaid[0], block->ctaid[1], block->ctaid[2], message);
 }
 
+static void asserted(const struct ff_ptx_block *block, const char *message, const char *file,
+                     uint32_t line, const char *function) {
+    struct ff__ptx_running *running = running_of(block);
+    ff__ptx_block_fail(running, "%s:%u: %s: block (%u, %u, %u): assertion '%s' failed", file, line,
+                       function, block->ctaid[0], block->ctaid[1], block->ctaid[2], message);
+}
+
 static void accessed(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes,
                      const struct ff_ptx_access *access) {
     const struct arguments *arguments = running_of(block)->launch;
@@ -169,6 +176,7 @@ static void run_in(uint8_t *memory, const struct memory *layout, struct ff__ptx_
     struct ff_ptx_services services = ff__ptx_services;
     jmp_buf leave;
     services.fail = failed;
+    services.assertion = asserted;
     services.access = accessed;
     grid->services = &services;
     grid->parameters = memory + layout->parameters;

@@ -5,10 +5,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -66,6 +68,25 @@ int ff__ptx_object_copy(int file, size_t size) {
     return code;
 }
 
+/* The loader maps what the headers say, and what then lies beyond the end of the file is SIGBUS. */
+static bool has_all_segments(int object) {
+    ElfW(Ehdr) header;
+    ElfW(Phdr) segment;
+    struct stat about;
+    if (fstat(object, &about) != 0 || pread(object, &header, sizeof header, 0) != sizeof header ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof segment)
+        return false;
+    const uint64_t size = (uint64_t)about.st_size;
+    for (unsigned i = 0; i < header.e_phnum; i++) {
+        off_t at = (off_t)(header.e_phoff + i * sizeof segment);
+        if (pread(object, &segment, sizeof segment, at) != sizeof segment ||
+            (segment.p_type == PT_LOAD &&
+             (segment.p_offset > size || segment.p_filesz > size - segment.p_offset)))
+            return false;
+    }
+    return true;
+}
+
 /* A path that nothing was loaded from before, as the loader knows objects by their paths, and
  * descriptors are used again: the bits of a number that counts are slashes, with a dot or without.
  */
@@ -80,6 +101,8 @@ static void unused_path(int object, char *out, size_t size) {
 int ff__ptx_object_load(int object, void **library, const struct ff_ptx_image **image,
                         struct ff_error *error) {
     char path[128];
+    if (!has_all_segments(object))
+        return ff__fail(error, -ENOEXEC, "the compiler made no whole shared object");
     unused_path(object, path, sizeof path);
     *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (*library == NULL)

@@ -4,7 +4,7 @@
 
 #include "ptx/device/abi.h"
 
-/* All but `fail` and `access`: the executor sets them in its copy. */
+/* All but `fail`, `assertion` and `access`: the executor sets them in its copy. */
 extern const struct ff_ptx_services ff__ptx_services;
 
 #endif

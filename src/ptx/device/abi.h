@@ -110,8 +110,10 @@ struct ff_ptx_services {
                    const struct ff_ptx_access *access);
     /* vprintf(format, arguments); returns the number of arguments, as CUDA's does */
     int (*print)(const struct ff_ptx_block *block, const char *format, const uint8_t *arguments);
-    /* trap, __assertfail: the launch ends with an error. The thread has exited */
+    /* trap, __assertfail: the launch ends with an error; they do not return */
     void (*fail)(const struct ff_ptx_block *block, const char *message);
+    void (*assertion)(const struct ff_ptx_block *block, const char *message, const char *file,
+                      uint32_t line, const char *function);
     uint64_t (*clock)(void); /* nanoseconds */
     /* tex.DIMENSIONS: coordinates as floats; four components are written */
     void (*texture)(const struct ff_ptx_block *block, uint64_t object, uint32_t dimensions,
