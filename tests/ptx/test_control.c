@@ -1,5 +1,5 @@
 /* Control flow: what CUDA permits and vector units do not like. control.ptx has the kernels. */
-#include "ptx/program.h"
+#include "ptx/bench.h"
 
 #define THREADS 128u
 

@@ -1,7 +1,7 @@
 /* What tests of whole modules share: a context with a software device, a module from a file, and
  * launches of its kernels, most of which take a buffer of words and a number. */
-#ifndef FF_TESTS_PTX_PROGRAM_H
-#define FF_TESTS_PTX_PROGRAM_H
+#ifndef FF_TESTS_PTX_BENCH_H
+#define FF_TESTS_PTX_BENCH_H
 
 #include "runtime/fixture.h"
 
