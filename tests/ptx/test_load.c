@@ -392,7 +392,7 @@ static void the_compiler_gets_the_text_alone(void **state) {
     setenv("OTHER_FARFAULT", "stays", 1);
     use_script(
         "env >environment; ls -l /proc/$$/fd >descriptors; cat >text.c; cp module.so \"$2\"; "
-        "grep Sig.*: /proc/$$/status >signals");
+        "exec grep Sig.*: /proc/self/status >signals"); /* the shell blocks some while it waits */
     load_and_unload();
     signal(SIGPIPE, SIG_DFL);
     unsetenv("LD_PRELOAD");
