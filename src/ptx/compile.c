@@ -158,13 +158,16 @@ void ff__ptx_compiler_identify(const struct ff__ptx_compiler *compiler,
  *
  * It shares the program's memory, and the thread that starts it sleeps until it has ended: so it is
  * that thread for all that matters. As a process it is the compiler's parent, with descriptors and
- * signal actions of its own, and it tells nobody of its end. */
+ * signal actions of its own, and it tells nobody of its end. It takes no locks, malloc()'s
+ * included, as the program may have ended with them held. */
 
 struct run {
     const struct ff__ptx_compiler *compiler;
     char *const *arguments;
     const char *folder, *output;
     int text, said; /* the descriptors of the compiler's input and of what it says */
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     pid_t program;
     int code;   /* why the compiler could not be started */
     int status; /* as of waitpid() */
@@ -175,31 +178,6 @@ struct run {
 static void set_default(int number) {
     static const char action[64];
     syscall(SYS_rt_sigaction, number, action, NULL, _NSIG / 8);
-}
-
-static void place_descriptors(const struct run *run) {
-    int text = fcntl(run->text, F_DUPFD_CLOEXEC, 3), said = fcntl(run->said, F_DUPFD_CLOEXEC, 3);
-    dup2(text, STDIN_FILENO);
-    dup2(said, STDOUT_FILENO);
-    dup2(said, STDERR_FILENO);
-    ff__descriptors_keep_only((const int[]){STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}, 3);
-}
-
-static int start(const struct run *run, pid_t *process) {
-    posix_spawnattr_t attributes;
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    int code = posix_spawn(process, run->compiler->path, NULL, &attributes, run->arguments,
-                           run->compiler->environment);
-    posix_spawnattr_destroy(&attributes);
-    return -code;
 }
 
 /* SIGTERM is how the program's end and ff__ptx_compile_stop() come. The compiler removes its files
@@ -222,8 +200,9 @@ static int between(void *argument) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     run->code = -ECANCELED;
     if (!__atomic_load_n(&run->compiler->stop, __ATOMIC_SEQ_CST) && getppid() == run->program) {
-        place_descriptors(run);
-        run->code = start(run, &process);
+        ff__descriptors_keep_only((const int[]){run->text, run->said}, 2);
+        run->code = -posix_spawn(&process, run->compiler->path, &run->actions, &run->attributes,
+                                 run->arguments, run->compiler->environment);
         if (run->code == 0)
             wait_for_end(run, process);
     }
@@ -234,12 +213,36 @@ static int between(void *argument) {
     return 0;
 }
 
+static void place_descriptors(struct run *run) {
+    posix_spawn_file_actions_init(&run->actions);
+    posix_spawn_file_actions_adddup2(&run->actions, run->text, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&run->actions, run->said, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&run->actions, run->said, STDERR_FILENO);
+}
+
+/* The compiler is the first of a process group, and has the actions that programs begin with. */
+static void reset_signals(struct run *run) {
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    posix_spawnattr_init(&run->attributes);
+    posix_spawnattr_setflags(&run->attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                                   POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setsigdefault(&run->attributes, &all);
+    posix_spawnattr_setsigmask(&run->attributes, &none);
+    posix_spawnattr_setpgroup(&run->attributes, 0);
+}
+
+/* clone() by the C library's other name: ThreadSanitizer takes clone() for a fork, whatever it
+ * shares. */
+int __clone(int (*run)(void *), void *stack, int flags, void *argument, ...);
+
 static int run_between(struct ff__ptx_compiler *compiler, struct run *run) {
     char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack == MAP_FAILED)
         return -errno;
-    pid_t process = clone(between, stack + STACK, CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID, run,
-                          &compiler->process);
+    pid_t process = __clone(between, stack + STACK, CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID,
+                            run, &compiler->process);
     int code = process < 0 ? -errno : run->code;
     pthread_mutex_lock(&compiler->lock);
     compiler->process = 0;
@@ -300,7 +303,11 @@ static int run_once(struct ff__ptx_compiler *compiler, struct run *run, size_t s
         return ff__fail(error, run->said, "no memory for what the compiler says: %s",
                         strerror(-run->said));
     lseek(run->text, 0, SEEK_SET);
+    place_descriptors(run);
+    reset_signals(run);
     int code = judge(run, run_between(compiler, run), said, error);
+    posix_spawn_file_actions_destroy(&run->actions);
+    posix_spawnattr_destroy(&run->attributes);
     *refused = code != 0 && strstr(said, GCC_ALONE) != NULL;
     munmap(said, SAID);
     close(run->said);
