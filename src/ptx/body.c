@@ -403,6 +403,9 @@ static void block(struct ff__ptx_reader *reader, uint32_t depth) {
 }
 
 void ff__ptx_body(struct ff__ptx_reader *reader) {
+    const struct ff__ptx_operand nothing = {.kind = FF__PTX_NOTHING};
     memset(reader->labels, 0, sizeof reader->labels);
+    keep_operands(reader, &nothing,
+                  1); /* so that those of an instruction without any have a place */
     block(reader, 0);
 }
