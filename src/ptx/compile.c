@@ -75,8 +75,6 @@ static char *find_program(const char *name) {
     }
 }
 
-extern char **environ;
-
 static char **own_environment(void) {
     size_t count = 0, kept = 0;
     while (environ != NULL && environ[count] != NULL)
