@@ -436,7 +436,8 @@ static void the_program_has_no_child(void **state) {
         struct sigaction action = {.sa_handler = rows[i].handler, .sa_flags = rows[i].flags}, kept;
         struct ff__ptx_program *program = NULL;
         assert_int_equal(sigaction(SIGCHLD, &action, NULL), 0);
-        use_script("cp module.so \"$2\"; : >begun; while [ ! -e go ]; do sleep 0.01; done");
+        use_script("cp module.so \"$2\"; : >begun; while [ -e begun ] && [ ! -e go ]; do sleep "
+                   "0.01; done");
         assert_int_equal(unlink(in_folder("begun")) & unlink(in_folder("go")), i == 0 ? -1 : 0);
         options.record = i % 2 != 0;
         options.yields = i / 2 != 0;
@@ -555,8 +556,9 @@ static void threads_use_a_program_at_once(void **state) {
 static void processes_load_at_once(void **state) {
     (void)state;
     pid_t children[2];
-    use_script("printf x >>runs; while [ \"$(cat runs)\" != xx ]; do sleep 0.01; done\n"
-               "cp module.so \"$2\"");
+    use_script(
+        "printf x >>runs; while [ -e runs ] && [ \"$(cat runs)\" != xx ]; do sleep 0.01; done\n"
+        "cp module.so \"$2\"");
     for (unsigned i = 0; i < 2; i++) {
         children[i] = fork();
         if (children[i] == 0)
