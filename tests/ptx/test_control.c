@@ -86,6 +86,11 @@ static uint32_t guarded(uint32_t thread, uint32_t n) {
     return sum + 100000 * n;
 }
 
+static uint32_t numbers(uint32_t thread, uint32_t n) {
+    (void)n;
+    return thread < 32 ? thread + 32 + 500 : 7;
+}
+
 static uint32_t table(uint32_t thread, uint32_t n) {
     (void)n;
     static const uint32_t results[] = {10, 25, 5, 10};
@@ -107,7 +112,8 @@ static const struct {
             {"apart", apart, {1, 2, 5, 40}},
             {"guarded", guarded, {1, 2, 8, 33}},
             {"table", table, {0, 0, 0, 0}},
-            {"masks", masks, {16, 1, 31, 7}}};
+            {"masks", masks, {16, 1, 31, 7}},
+            {"numbers", numbers, {0, 0, 0, 0}}};
 
 static void equals_the_reference(void **state) {
     struct bench *bench = *state;
