@@ -303,6 +303,8 @@ static void lanes_wait_for_their_mask(void **state) {
         assert_int_equal(ready(&warp, wait, 0x01ff00ffu, 0x80000000u, false), 0x00ff0000u);
         assert_int_equal(ready(&warp, wait, 0x010000ffu, 0x80000000u, false), 0);
         assert_int_equal(ready(&warp, wait, 0x010000ffu, 0x80000000u, true), 0);
+        set_masks(&warp, 0x00020000u, 0x01ff0000u);
+        assert_int_equal(ready(&warp, wait, 0x00ff0000u, 0x80000000u, false), 0);
     }
 }
 
