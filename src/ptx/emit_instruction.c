@@ -30,6 +30,7 @@ static void move_parts(struct ff__ptx_emit *emit) {
     const struct ff__ptx_operand *to = ff__ptx_operand_of(emit, 0);
     const struct ff__ptx_operand *from = ff__ptx_operand_of(emit, 1);
     enum ff__ptx_type type = ff__ptx_last_type(emit->instruction);
+    ff__ptx_check(emit);
     const struct ff__ptx_operand *list = to->kind == FF__PTX_LIST ? to : from;
     uint32_t size = ff__ptx_type_size(type);
     if (list->count == 0 || size % list->count != 0 || (to == list && from->kind == FF__PTX_LIST))
@@ -55,34 +56,22 @@ static void move_parts(struct ff__ptx_emit *emit) {
     ff__ptx_assign(emit, to, type, ff__ptx_format(emit, "(%s)(%s)", c_type, whole));
 }
 
-/* setp with p|q: q is the combination with the opposite of what is compared. */
+/* setp with p|q: q is the combination with the opposite of what is compared, of pairs that of the
+ * upper halves. */
 static void set_two(struct ff__ptx_emit *emit) {
-    struct ff__ptx_instruction both = *emit->instruction;
     const struct ff__ptx_operand *list = ff__ptx_operand_of(emit, 0);
+    ff__ptx_check(emit);
     if (list->count != 2)
         ff__ptx_refuse(emit, "results of which there are not two");
-    both.operand_count = both.operand_count < 3 ? both.operand_count : 3;
-    const struct ff__ptx_instruction *whole = emit->instruction;
-    emit->instruction = &both;
-    enum ff__ptx_type type;
-    ff__ptx_line(&emit->body, "{const u32 holds = %s;",
-                 ff__ptx_computed(emit, FF__PTX_IN_LANE, &type));
-    emit->instruction = whole;
-    const char *other = whole->operand_count > 3 ? ff__ptx_value(emit, ff__ptx_operand_of(emit, 3),
-                                                                 FF__PTX_PRED, FF__PTX_IN_LANE)
-                                                 : NULL;
-    char operation = ff__ptx_has(whole, FF__PTX_M_AND)  ? '&'
-                     : ff__ptx_has(whole, FF__PTX_M_OR) ? '|'
-                                                        : '^';
-    if (other != NULL)
-        ff__ptx_line(&emit->body, "const u32 other = %s;", other);
-    for (uint32_t i = 0; i < 2; i++) {
-        const char *value = i == 0 ? "holds" : "!holds";
-        if (other != NULL)
-            value = ff__ptx_format(emit, "(u32)(%s) %c other", value, operation);
-        ff__ptx_assign(emit, item(emit, list, i), FF__PTX_PRED,
-                       ff__ptx_format(emit, "(u32)(%s)", value));
-    }
+    bool pair = ff__ptx_is_pair(ff__ptx_last_type(emit->instruction));
+    const char *first = ff__ptx_compared(emit, FF__PTX_IN_LANE, 0);
+    const char *second = pair ? ff__ptx_compared(emit, FF__PTX_IN_LANE, 1) : "!first_";
+    ff__ptx_line(&emit->body, "{const u32 first_ = %s, second_ = %s;", first, second);
+    ff__ptx_line(&emit->body, "const u32 p_ = %s, q_ = %s;",
+                 ff__ptx_combined(emit, FF__PTX_IN_LANE, "first_"),
+                 ff__ptx_combined(emit, FF__PTX_IN_LANE, "second_"));
+    ff__ptx_assign(emit, item(emit, list, 0), FF__PTX_PRED, "p_");
+    ff__ptx_assign(emit, item(emit, list, 1), FF__PTX_PRED, "q_");
     ff__ptx_line(&emit->body, "}");
 }
 
@@ -105,12 +94,8 @@ static bool carries(const struct ff__ptx_instruction *instruction) {
 static void carry(struct ff__ptx_emit *emit) {
     const struct ff__ptx_instruction *instruction = emit->instruction;
     enum ff__ptx_type type = ff__ptx_last_type(instruction);
-    char kind = ff__ptx_type_kind(type);
-    uint32_t size = ff__ptx_type_size(type);
     bool product = instruction->opcode == OP(mad) || instruction->opcode == OP(madc);
-    if (instruction->operand_count != (product ? 4 : 3) || (kind != 'u' && kind != 's') ||
-        (size != 4 && size != 8))
-        ff__ptx_refuse(emit, "this form is not supported");
+    ff__ptx_check(emit);
     bool sets = ff__ptx_has(instruction, FF__PTX_M_CC);
     const char *part = !product ? "" : ff__ptx_has(instruction, FF__PTX_M_HI) ? "_hi" : "_lo";
     const char *arguments = "";

@@ -103,6 +103,15 @@ const char *ff__ptx_held(struct ff__ptx_emit *emit, uint32_t reg, enum ff__ptx_t
 /* Sets a result in the loop; `_` takes none. */
 void ff__ptx_assign(struct ff__ptx_emit *emit, const struct ff__ptx_operand *result,
                     enum ff__ptx_type type, const char *expression);
+/* Refuses the present instruction if forms.def does not have it as one that is checked. */
+void ff__ptx_check(struct ff__ptx_emit *emit);
+/* Whether what set or setp compares holds, before it is combined with a predicate. Of pairs: the
+ * half with this number; of others `half` is 0. */
+const char *ff__ptx_compared(struct ff__ptx_emit *emit, enum ff__ptx_place place, uint32_t half);
+/* `holds` combined with the last operand of set or setp, if there is one. */
+const char *ff__ptx_combined(struct ff__ptx_emit *emit, enum ff__ptx_place place,
+                             const char *holds);
+bool ff__ptx_is_pair(enum ff__ptx_type type); /* f16x2, bf16x2 */
 /* What a pure instruction computes, and its type. */
 const char *ff__ptx_computed(struct ff__ptx_emit *emit, enum ff__ptx_place place,
                              enum ff__ptx_type *type);

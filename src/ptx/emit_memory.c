@@ -182,18 +182,14 @@ static void atomic(struct ff__ptx_emit *emit, bool result) {
     enum ff__ptx_space space = ff__ptx_space_of(instruction);
     enum ff__ptx_type type = ff__ptx_last_type(instruction);
     uint32_t first = result ? 1 : 0;
-    if (instruction->operand_count < first + 2 || vector_size(instruction) != 1)
-        ff__ptx_refuse(emit, "this form is not supported");
+    ff__ptx_check(emit);
     const char *address =
         ff__ptx_address(emit, ff__ptx_operand_of(emit, first), space, FF__PTX_IN_LANE);
-    moved_type(emit, type);
     record(emit, space, address, ff__ptx_type_size(type), true, true);
     bool ordered = ff__ptx_has(instruction, FF__PTX_M_ACQUIRE) ||
                    ff__ptx_has(instruction, FF__PTX_M_RELEASE) ||
                    ff__ptx_has(instruction, FF__PTX_M_ACQ_REL);
     bool compares = ff__ptx_has(instruction, FF__PTX_M_CAS);
-    if (instruction->operand_count < first + (compares ? 3 : 2))
-        ff__ptx_refuse(emit, "operands are missing");
     const char *value =
         ff__ptx_value(emit, ff__ptx_operand_of(emit, first + 1), type, FF__PTX_IN_LANE);
     if (compares)
@@ -287,8 +283,6 @@ bool ff__ptx_emit_memory(struct ff__ptx_emit *emit) {
         atomic(emit, true);
         return true;
     case OP(red):
-        if (ff__ptx_has(emit->instruction, FF__PTX_M_ASYNC))
-            ff__ptx_refuse(emit, "this form is not supported");
         atomic(emit, false);
         return true;
     case OP(cp):

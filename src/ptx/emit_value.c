@@ -303,9 +303,17 @@ void ff__ptx_assign(struct ff__ptx_emit *emit, const struct ff__ptx_operand *res
 
 /* ---- pure instructions ---- */
 
+void ff__ptx_check(struct ff__ptx_emit *emit) {
+    if (!ff__ptx_checked(emit->instruction))
+        ff__ptx_refuse(emit, "this form is not supported");
+}
+
+/* Conversions flush .f32 alone. */
 static const char *flushed(struct ff__ptx_emit *emit, bool flush, enum ff__ptx_type type,
                            const char *value) {
-    if (!flush || (type != FF__PTX_F32 && type != FF__PTX_F16 && type != FF__PTX_F16X2))
+    bool flushes = type == FF__PTX_F32 || (emit->instruction->opcode != OP(cvt) &&
+                                           type != FF__PTX_F64 && ff__ptx_type_kind(type) == 'f');
+    if (!flush || !flushes)
         return value;
     return ff__ptx_format(emit, "ftz_%s(%s)", ff__ptx_type_name(type), value);
 }
@@ -330,53 +338,77 @@ static const char *form_value(struct ff__ptx_emit *emit, enum ff__ptx_place plac
     return value;
 }
 
+/* ---- comparisons ---- */
+
 static const enum ff__ptx_modifier comparisons[] = {
     FF__PTX_M_EQ,  FF__PTX_M_NE,  FF__PTX_M_LT,  FF__PTX_M_LE,  FF__PTX_M_GT,  FF__PTX_M_GE,
     FF__PTX_M_LO,  FF__PTX_M_LS,  FF__PTX_M_HI,  FF__PTX_M_HS,  FF__PTX_M_EQU, FF__PTX_M_NEU,
     FF__PTX_M_LTU, FF__PTX_M_LEU, FF__PTX_M_GTU, FF__PTX_M_GEU, FF__PTX_M_NUM, FF__PTX_M_NAN};
 
-/* Of set and setp: what is compared, before it is combined with a predicate. */
-static const char *comparison(struct ff__ptx_emit *emit, enum ff__ptx_place place) {
-    const struct ff__ptx_instruction *instruction = emit->instruction;
-    enum ff__ptx_type type = ff__ptx_last_type(instruction);
-    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
-        if (!ff__ptx_has(instruction, comparisons[i]))
-            continue;
-        bool flush = ff__ptx_has(instruction, FF__PTX_M_FTZ);
-        const char *a = ff__ptx_value(emit, ff__ptx_operand_of(emit, 1), type, place);
-        const char *b = ff__ptx_value(emit, ff__ptx_operand_of(emit, 2), type, place);
-        return ff__ptx_format(emit, "cmp_%s_%s(%s, %s)", ff__ptx_modifier_name(comparisons[i]),
-                              ff__ptx_type_name(type), flushed(emit, flush, type, a),
-                              flushed(emit, flush, type, b));
-    }
-    ff__ptx_refuse(emit, "a comparison that is not known");
+bool ff__ptx_is_pair(enum ff__ptx_type type) {
+    return type == FF__PTX_F16X2 || type == FF__PTX_BF16X2;
 }
 
-static const char *combined(struct ff__ptx_emit *emit, enum ff__ptx_place place,
-                            const char *compared) {
+const char *ff__ptx_compared(struct ff__ptx_emit *emit, enum ff__ptx_place place, uint32_t half) {
+    const struct ff__ptx_instruction *instruction = emit->instruction;
+    enum ff__ptx_type type = ff__ptx_last_type(instruction);
+    enum ff__ptx_type single = type == FF__PTX_F16X2    ? FF__PTX_F16
+                               : type == FF__PTX_BF16X2 ? FF__PTX_BF16
+                                                        : type;
+    bool flush = ff__ptx_has(instruction, FF__PTX_M_FTZ);
+    const char *values[2], *name = "";
+    for (uint32_t i = 0; i < 2; i++) {
+        values[i] = ff__ptx_value(emit, ff__ptx_operand_of(emit, i + 1), type, place);
+        if (single != type)
+            values[i] = ff__ptx_format(emit, "(u16)(%s >> %u)", values[i], 16 * half);
+        values[i] = flushed(emit, flush, single, values[i]);
+    }
+    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
+        if (ff__ptx_has(instruction, comparisons[i]))
+            name = ff__ptx_modifier_name(comparisons[i]);
+    return ff__ptx_format(emit, "cmp_%s_%s(%s, %s)", name, ff__ptx_type_name(single), values[0],
+                          values[1]);
+}
+
+const char *ff__ptx_combined(struct ff__ptx_emit *emit, enum ff__ptx_place place,
+                             const char *holds) {
     const struct ff__ptx_instruction *instruction = emit->instruction;
     if (instruction->operand_count < 4)
-        return compared;
+        return holds;
     const char *other = ff__ptx_value(emit, ff__ptx_operand_of(emit, 3), FF__PTX_PRED, place);
-    char operation = ff__ptx_has(instruction, FF__PTX_M_AND)   ? '&'
-                     : ff__ptx_has(instruction, FF__PTX_M_OR)  ? '|'
-                     : ff__ptx_has(instruction, FF__PTX_M_XOR) ? '^'
-                                                               : ' ';
-    if (operation == ' ')
-        ff__ptx_refuse(emit, "a combination that is not known");
-    return ff__ptx_format(emit, "((u32)(%s) %c (u32)%s)", compared, operation, other);
+    char operation = ff__ptx_has(instruction, FF__PTX_M_AND)  ? '&'
+                     : ff__ptx_has(instruction, FF__PTX_M_OR) ? '|'
+                                                              : '^';
+    return ff__ptx_format(emit, "((u32)(%s) %c (u32)%s)", holds, operation, other);
+}
+
+/* What set gives where the comparison holds. */
+static const char *truth(enum ff__ptx_type type) {
+    switch (type) {
+    case FF__PTX_F32:
+        return "1.0f";
+    case FF__PTX_F16:
+    case FF__PTX_F16X2:
+        return "0x3c00u";
+    case FF__PTX_BF16:
+    case FF__PTX_BF16X2:
+        return "0x3f80u";
+    default:
+        return "0xffffffffu";
+    }
 }
 
 static const char *set_value(struct ff__ptx_emit *emit, enum ff__ptx_place place,
                              enum ff__ptx_type *type) {
-    const char *holds = combined(emit, place, comparison(emit, place));
     *type = emit->instruction->types[0];
-    if (emit->instruction->type_count != 2 || ff__ptx_type_size(*type) != 4 ||
-        *type == FF__PTX_F16X2 || *type == FF__PTX_BF16X2)
-        ff__ptx_refuse(emit, "this form is not supported");
-    if (*type == FF__PTX_F32)
-        return ff__ptx_format(emit, "(%s ? 1.0f : 0.0f)", holds);
-    return ff__ptx_format(emit, "(%s)(0u - (u32)(%s))", ff__ptx_c_type(*type), holds);
+    bool pair = ff__ptx_is_pair(ff__ptx_last_type(emit->instruction));
+    const char *c_type = ff__ptx_c_type(*type), *parts[2];
+    for (uint32_t i = 0; i < (pair ? 2u : 1u); i++)
+        parts[i] = ff__ptx_format(emit, "(%s ? %s : 0)",
+                                  ff__ptx_combined(emit, place, ff__ptx_compared(emit, place, i)),
+                                  truth(*type));
+    return pair ? ff__ptx_format(emit, "(%s)pair(%s, %s)", c_type, parts[0], parts[1])
+                : ff__ptx_format(emit, "(%s)%s", c_type, parts[0]);
 }
 
 static const char *select_value(struct ff__ptx_emit *emit, enum ff__ptx_place place,
@@ -411,24 +443,29 @@ static const char *convert_address(struct ff__ptx_emit *emit, enum ff__ptx_place
                           ff__ptx_has(instruction, FF__PTX_M_TO) ? '-' : '+', base);
 }
 
+static const char *set_predicate(struct ff__ptx_emit *emit, enum ff__ptx_place place,
+                                 enum ff__ptx_type *type) {
+    *type = FF__PTX_PRED;
+    if (ff__ptx_is_pair(ff__ptx_last_type(emit->instruction)))
+        ff__ptx_refuse(emit, "one predicate for two comparisons");
+    return ff__ptx_combined(emit, place, ff__ptx_compared(emit, place, 0));
+}
+
 const char *ff__ptx_computed(struct ff__ptx_emit *emit, enum ff__ptx_place place,
                              enum ff__ptx_type *type) {
     const struct ff__ptx_instruction *instruction = emit->instruction;
-    uint32_t needed = 2;
     switch (instruction->opcode) {
+    case OP(mov):
     case OP(selp):
     case OP(slct):
-        needed = 4;
-        break;
     case OP(set):
     case OP(setp):
-        needed = 3;
+        ff__ptx_check(emit);
         break;
     default:
-        break;
+        if (instruction->type_count == 0 || instruction->operand_count < 2)
+            ff__ptx_refuse(emit, "this form is not supported");
     }
-    if (instruction->type_count == 0 || instruction->operand_count < needed)
-        ff__ptx_refuse(emit, "this form is not supported");
     *type = instruction->types[0];
     switch (instruction->opcode) {
     case OP(mov):
@@ -441,8 +478,7 @@ const char *ff__ptx_computed(struct ff__ptx_emit *emit, enum ff__ptx_place place
     case OP(set):
         return set_value(emit, place, type);
     case OP(setp):
-        *type = FF__PTX_PRED;
-        return combined(emit, place, comparison(emit, place));
+        return set_predicate(emit, place, type);
     case OP(ld):
         return ff__ptx_format(
             emit, "ld_%s(%s)", ff__ptx_c_type(*type),

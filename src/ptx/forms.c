@@ -10,6 +10,7 @@
 /* A row of forms.def, once it has been read: each group of modifiers is a set of alternatives. */
 struct row {
     uint16_t opcode;
+    bool checked; /* FF_PTX_CHECKED */
     const char *modifiers, *types, *signature;
     struct {
         uint64_t set[4];
@@ -26,7 +27,9 @@ struct row {
 
 static struct row rows[] = {
 #define FF_PTX_FORM(name, modifiers, types, signature)                                             \
-    {FF__PTX_OP_##name, modifiers, types, signature, .group_count = 0},
+    {FF__PTX_OP_##name, false, modifiers, types, signature, .group_count = 0},
+#define FF_PTX_CHECKED(name, modifiers, types, signature)                                          \
+    {FF__PTX_OP_##name, true, modifiers, types, signature, .group_count = 0},
 #include "ptx/forms.def"
 };
 #define ROWS (sizeof rows / sizeof *rows)
@@ -144,12 +147,6 @@ static enum ff__ptx_type coded(char code, const struct ff__ptx_instruction *inst
         return FF__PTX_U64;
     case 'p':
         return FF__PTX_PRED;
-    case 'h':
-        return FF__PTX_U16;
-    case 'f':
-        return FF__PTX_F32;
-    case 'd':
-        return FF__PTX_F64;
     default:
         return last;
     }
@@ -165,12 +162,9 @@ static bool in_name(uint32_t modifier, const struct ff__ptx_form *form) {
     case FF__PTX_M_RN:
     case FF__PTX_M_APPROX:
     case FF__PTX_M_FULL:
-    case FF__PTX_M_FTZ:
-    case FF__PTX_M_NOFTZ:
-    case FF__PTX_M_UNI:
-    case FF__PTX_M_SYNC:
-    case FF__PTX_M_ALIGNED:
         return false;
+    case FF__PTX_M_FTZ: /* those of .f64 are functions of their own */
+        return form->result == FF__PTX_F64 && form->operands[0] == FF__PTX_F64;
     case FF__PTX_M_SAT:
         return !is_real(form->result);
     default:
@@ -200,23 +194,30 @@ static void name_function(const struct row *row, const struct ff__ptx_instructio
         append(out, ff__ptx_type_name(instruction->types[i]));
 }
 
-bool ff__ptx_form(const struct ff__ptx_instruction *instruction, struct ff__ptx_form *out) {
+static const struct row *find(const struct ff__ptx_instruction *instruction, bool checked) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_rows);
-    for (uint32_t i = first_row[instruction->opcode]; i < end_row[instruction->opcode]; i++) {
-        const struct row *row = &rows[i];
-        if (row->opcode != instruction->opcode || instruction->type_count == 0 ||
-            !types_fit(row, instruction) || !modifiers_fit(row, instruction))
-            continue;
-        *out = (struct ff__ptx_form){.result = coded(row->signature[0], instruction)};
-        for (const char *code = row->signature + 2; *code != '\0'; code++)
-            out->operands[out->count++] = coded(*code, instruction);
-        if (out->count + 1 != instruction->operand_count)
-            continue;
-        out->flush = ff__ptx_has(instruction, FF__PTX_M_FTZ);
-        out->saturate = ff__ptx_has(instruction, FF__PTX_M_SAT) && is_real(out->result);
-        name_function(row, instruction, out);
-        return true;
-    }
-    return false;
+    for (uint32_t i = first_row[instruction->opcode]; i < end_row[instruction->opcode]; i++)
+        if (rows[i].checked == checked && instruction->type_count != 0 &&
+            strlen(rows[i].signature) == instruction->operand_count + 1ul &&
+            types_fit(&rows[i], instruction) && modifiers_fit(&rows[i], instruction))
+            return &rows[i];
+    return NULL;
+}
+
+bool ff__ptx_form(const struct ff__ptx_instruction *instruction, struct ff__ptx_form *out) {
+    const struct row *row = find(instruction, false);
+    if (row == NULL)
+        return false;
+    *out = (struct ff__ptx_form){.result = coded(row->signature[0], instruction)};
+    for (const char *code = row->signature + 2; *code != '\0'; code++)
+        out->operands[out->count++] = coded(*code, instruction);
+    out->flush = ff__ptx_has(instruction, FF__PTX_M_FTZ);
+    out->saturate = ff__ptx_has(instruction, FF__PTX_M_SAT) && is_real(out->result);
+    name_function(row, instruction, out);
+    return true;
+}
+
+bool ff__ptx_checked(const struct ff__ptx_instruction *instruction) {
+    return find(instruction, true) != NULL;
 }

@@ -18,5 +18,7 @@ struct ff__ptx_form {
 
 /* False: no such form. */
 bool ff__ptx_form(const struct ff__ptx_instruction *instruction, struct ff__ptx_form *out);
+/* Whether there is such a form of an instruction that has rows of FF_PTX_CHECKED. */
+bool ff__ptx_checked(const struct ff__ptx_instruction *instruction);
 
 #endif

@@ -145,6 +145,9 @@ enum ff__ptx_shape ff__ptx_result_shape(const struct ff__ptx_flow *flow,
     }
     if (!affine)
         return FF__PTX_UNIFORM;
+    if (operands[0].kind != FF__PTX_REGISTER ||
+        ff__ptx_type_kind(flow->function->registers[operands[0].index].type) == 'f')
+        return FF__PTX_VARYING; /* bits that grow are no value that grows */
     return keeps_affine(flow, instruction, shapes) ? FF__PTX_AFFINE : FF__PTX_VARYING;
 }
 

@@ -2,7 +2,7 @@
 #ifndef FF_PTX_DEVICE_CONVERT_H
 #define FF_PTX_DEVICE_CONVERT_H
 
-#include "ptx/device/float.h"
+#include "ptx/device/half.h"
 
 #define FF_PTX_EACH_INTEGER(X, A)                                                                  \
     X(u8, A, 0, UINT8_MAX)                                                                         \
@@ -42,22 +42,35 @@ static inline f64 rmi(f64 a) {
 static inline f64 rpi(f64 a) {
     return __builtin_ceil(a);
 }
+/* What is no number becomes 0 from at most 32 to at most 32 bits, else only the highest bit. */
 #define FF_PTX_TO_INTEGER(T, round, low, high)                                                     \
-    static inline T cvt_##round##_##T##_f64(f64 a) {                                               \
-        f64 r = round(a);                                                                          \
-        if (sizeof(T) == 8 && a != a)                                                              \
-            return (T)((u64)1 << 63);                                                              \
-        f64 kept = r > (f64)low && r < (f64)high ? r : 0;                                          \
+    static inline T clamped_##round##_##T(f64 a) {                                                 \
+        const f64 r = round(a), kept = r > (f64)low && r < (f64)high ? r : 0;                      \
         return r <= (f64)low ? (T)low : r >= (f64)high ? (T)high : (T)kept;                        \
     }                                                                                              \
+    static inline T cvt_##round##_##T##_f64(f64 a) {                                               \
+        return a != a ? (T)((u64)1 << (sizeof(T) * 8 - 1)) : clamped_##round##_##T(a);             \
+    }                                                                                              \
     static inline T cvt_##round##_##T##_f32(f32 a) {                                               \
-        return cvt_##round##_##T##_f64((f64)a);                                                    \
+        return sizeof(T) == 8 ? cvt_##round##_##T##_f64(a) : clamped_##round##_##T(a);             \
+    }                                                                                              \
+    static inline T cvt_##round##_##T##_f16(u16 a) {                                               \
+        return cvt_##round##_##T##_f32(cvt_f32_f16(a));                                            \
+    }                                                                                              \
+    static inline T cvt_##round##_##T##_bf16(u16 a) {                                              \
+        return cvt_##round##_##T##_f32(cvt_f32_bf16(a));                                           \
     }                                                                                              \
     static inline T cvt_##round##_sat_##T##_f64(f64 a) {                                           \
         return cvt_##round##_##T##_f64(a);                                                         \
     }                                                                                              \
     static inline T cvt_##round##_sat_##T##_f32(f32 a) {                                           \
-        return cvt_##round##_##T##_f64((f64)a);                                                    \
+        return cvt_##round##_##T##_f32(a);                                                         \
+    }                                                                                              \
+    static inline T cvt_##round##_sat_##T##_f16(u16 a) {                                           \
+        return cvt_##round##_##T##_f16(a);                                                         \
+    }                                                                                              \
+    static inline T cvt_##round##_sat_##T##_bf16(u16 a) {                                          \
+        return cvt_##round##_##T##_bf16(a);                                                        \
     }
 FF_PTX_EACH_INTEGER(FF_PTX_TO_INTEGER, rni)
 FF_PTX_EACH_INTEGER(FF_PTX_TO_INTEGER, rzi)
@@ -85,6 +98,34 @@ FF_PTX_EACH_INTEGER(FF_PTX_TO_INTEGER, rpi)
 FF_PTX_EACH_INTEGER(FF_PTX_FROM_INTEGER, f32)
 FF_PTX_EACH_INTEGER(FF_PTX_FROM_INTEGER, f64)
 FF_PTX_CVT_MODES(f32, f64)
+/* By way of f64: what that cannot hold makes the last of its 53 bits odd. */
+static inline f64 wide_u64(u64 a) {
+    return (f64)(a >> 53 == 0 ? a : (a & ~(u64)0x7ff) | (u64)((a & 0x7ff) != 0) << 11);
+}
+static inline f64 wide_s64(s64 a) {
+    return a < 0 ? -wide_u64(0u - (u64)a) : wide_u64((u64)a);
+}
+#define FF_PTX_HALF_FROM(F, T, mode, wide)                                                         \
+    static inline u16 cvt_##mode##T##_##F(F a) {                                                   \
+        return cvt_##mode##T##_f64(wide(a));                                                       \
+    }
+#define FF_PTX_HALF_FROM_INTEGER(F, wide)                                                          \
+    FF_PTX_HALF_FROM(F, f16, , wide)                                                               \
+    FF_PTX_HALF_FROM(F, f16, rz_, wide)                                                            \
+    FF_PTX_HALF_FROM(F, f16, rm_, wide)                                                            \
+    FF_PTX_HALF_FROM(F, f16, rp_, wide)                                                            \
+    FF_PTX_HALF_FROM(F, bf16, , wide)                                                              \
+    FF_PTX_HALF_FROM(F, bf16, rz_, wide)                                                           \
+    FF_PTX_HALF_FROM(F, bf16, rm_, wide)                                                           \
+    FF_PTX_HALF_FROM(F, bf16, rp_, wide)
+FF_PTX_HALF_FROM_INTEGER(u8, )
+FF_PTX_HALF_FROM_INTEGER(s8, )
+FF_PTX_HALF_FROM_INTEGER(u16, )
+FF_PTX_HALF_FROM_INTEGER(s16, )
+FF_PTX_HALF_FROM_INTEGER(u32, )
+FF_PTX_HALF_FROM_INTEGER(s32, )
+FF_PTX_HALF_FROM_INTEGER(u64, wide_u64)
+FF_PTX_HALF_FROM_INTEGER(s64, wide_s64)
 static inline f64 cvt_f64_f32(f32 a) {
     return a;
 }
@@ -93,18 +134,6 @@ static inline f32 cvt_f32_f32(f32 a) {
 }
 static inline f64 cvt_f64_f64(f64 a) {
     return a;
-}
-static inline f32 cvt_rni_f32_f32(f32 a) {
-    return __builtin_rintf(a);
-}
-static inline f32 cvt_rzi_f32_f32(f32 a) {
-    return __builtin_truncf(a);
-}
-static inline f32 cvt_rmi_f32_f32(f32 a) {
-    return __builtin_floorf(a);
-}
-static inline f32 cvt_rpi_f32_f32(f32 a) {
-    return __builtin_ceilf(a);
 }
 static inline f64 cvt_rni_f64_f64(f64 a) {
     return rni(a);
@@ -117,6 +146,28 @@ static inline f64 cvt_rmi_f64_f64(f64 a) {
 }
 static inline f64 cvt_rpi_f64_f64(f64 a) {
     return rpi(a);
+}
+
+/* Pairs from a, above, and b; with c moved up before them. */
+#define FF_PTX_PACK(T, U, bits)                                                                    \
+    static inline u32 pack_##T(s32 a, s32 b) {                                                     \
+        return (u32)(U)cvt_sat_##T##_s32(a) << bits | (u32)(U)cvt_sat_##T##_s32(b);                \
+    }
+FF_PTX_PACK(u16, u16, 16)
+FF_PTX_PACK(s16, u16, 16)
+FF_PTX_PACK(u8, u8, 8)
+FF_PTX_PACK(s8, u8, 8)
+static inline u32 cvt_pack_sat_u16_s32(s32 a, s32 b) {
+    return pack_u16(a, b);
+}
+static inline u32 cvt_pack_sat_s16_s32(s32 a, s32 b) {
+    return pack_s16(a, b);
+}
+static inline u32 cvt_pack_sat_u8_s32_b32(s32 a, s32 b, u32 c) {
+    return c << 16 | pack_u8(a, b);
+}
+static inline u32 cvt_pack_sat_s8_s32_b32(s32 a, s32 b, u32 c) {
+    return c << 16 | pack_s8(a, b);
 }
 
 #endif

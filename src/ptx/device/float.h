@@ -103,14 +103,6 @@ static inline f64 sat_f64(f64 a) {
     static inline T copysign_##T(T a, T b) {                                                       \
         return unbits((bits(a) & sign) | (bits(b) & ~sign));                                       \
     }                                                                                              \
-    static inline T min_##T(T a, T b) {                                                            \
-        T r = (a < b) | (b != b) ? a : b;                                                          \
-        return a == b ? unbits(bits(a) | bits(b)) : r;                                             \
-    }                                                                                              \
-    static inline T max_##T(T a, T b) {                                                            \
-        T r = (a > b) | (b != b) ? a : b;                                                          \
-        return a == b ? unbits(bits(a) & bits(b)) : r;                                             \
-    }                                                                                              \
     static inline u32 testp_finite_##T(T a) {                                                      \
         return __builtin_isfinite(a) != 0;                                                         \
     }                                                                                              \
@@ -177,20 +169,41 @@ static inline f64 sat_f64(f64 a) {
 FF_PTX_REAL(f32, u32, 0x80000000u, fmaf, sqrtf, fabsf, as_u32, as_f32)
 FF_PTX_REAL(f64, u64, 0x8000000000000000ull, fma, sqrt, fabs, as_u64, as_f64)
 
-static inline f32 min_NaN_f32(f32 a, f32 b) {
-    return (a != a) | (b != b) ? NAN : min_f32(a, b);
+/* No number is less or greater than NaN; the result is the canonical one if both are none. */
+#define FF_PTX_EXTREME(name, compare, zeros)                                                       \
+    static inline f32 name##_f32(f32 a, f32 b) {                                                   \
+        const f32 least = a compare b ? a : b;                                                     \
+        const f32 kept = a != a ? b : b != b ? a : least;                                          \
+        const f32 result = kept != kept ? as_f32(0x7fffffffu) : kept;                              \
+        return a == b ? as_f32(as_u32(a) zeros as_u32(b)) : result;                                \
+    }                                                                                              \
+    static inline f64 name##_f64(f64 a, f64 b) {                                                   \
+        const f64 kept = a != a ? b : b != b || a compare b ? a : b;                               \
+        return a == b ? as_f64(as_u64(a) zeros as_u64(b)) : kept;                                  \
+    }                                                                                              \
+    static inline f32 name##_NaN_f32(f32 a, f32 b) {                                               \
+        return (a != a) | (b != b) ? as_f32(0x7fffffffu) : name##_f32(a, b);                       \
+    }                                                                                              \
+    static inline f32 name##_xorsign_abs_f32(f32 a, f32 b) {                                       \
+        const u32 sign = (as_u32(a) ^ as_u32(b)) & 0x80000000u;                                    \
+        return as_f32(as_u32(name##_f32(fabsf(a), fabsf(b))) | sign);                              \
+    }                                                                                              \
+    static inline f32 name##_NaN_xorsign_abs_f32(f32 a, f32 b) {                                   \
+        return (a != a) | (b != b) ? as_f32(0x7fffffffu) : name##_xorsign_abs_f32(a, b);           \
+    }
+FF_PTX_EXTREME(min, <, |)
+FF_PTX_EXTREME(max, >, &)
+
+/* .approx.ftz: of the high half of the operand, the high half of the result. */
+static inline f64 high_half(f64 a) {
+    const u64 bits = as_u64(a) & ~(u64)UINT32_MAX;
+    return as_f64((bits & (u64)0x7ff << 52) != 0 ? bits : bits & (u64)1 << 63);
 }
-static inline f32 max_NaN_f32(f32 a, f32 b) {
-    return (a != a) | (b != b) ? NAN : max_f32(a, b);
+static inline f64 rcp_ftz_f64(f64 a) {
+    return high_half(1 / high_half(a));
 }
-static inline f32 with_signs(f32 value, f32 a, f32 b) {
-    return as_f32((as_u32(value) & 0x7fffffffu) | ((as_u32(a) ^ as_u32(b)) & 0x80000000u));
-}
-static inline f32 min_xorsign_abs_f32(f32 a, f32 b) {
-    return with_signs(min_f32(fabsf(a), fabsf(b)), a, b);
-}
-static inline f32 max_xorsign_abs_f32(f32 a, f32 b) {
-    return with_signs(max_f32(fabsf(a), fabsf(b)), a, b);
+static inline f64 rsqrt_ftz_f64(f64 a) {
+    return high_half(1 / sqrt(high_half(a)));
 }
 
 static inline f32 sin_f32(f32 a) {
@@ -207,6 +220,20 @@ static inline f32 ex2_f32(f32 a) {
 }
 static inline f32 tanh_f32(f32 a) {
     return tanhf(a);
+}
+
+/* To whole numbers. */
+static inline f32 cvt_rni_f32_f32(f32 a) {
+    return __builtin_rintf(a);
+}
+static inline f32 cvt_rzi_f32_f32(f32 a) {
+    return __builtin_truncf(a);
+}
+static inline f32 cvt_rmi_f32_f32(f32 a) {
+    return __builtin_floorf(a);
+}
+static inline f32 cvt_rpi_f32_f32(f32 a) {
+    return __builtin_ceilf(a);
 }
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef FF_PTX_DEVICE_MEMORY_H
 #define FF_PTX_DEVICE_MEMORY_H
 
-#include "ptx/device/types.h"
+#include "ptx/device/half.h"
 
 #define FF_PTX_MEMORY(T)                                                                           \
     typedef T __attribute__((may_alias)) any_##T;                                                  \
@@ -93,5 +93,9 @@ FF_PTX_ATOMIC_LOOP(atom_inc_u32, u32, u32, (u32), (u32), (o >= v ? 0 : o + 1))
 FF_PTX_ATOMIC_LOOP(atom_dec_u32, u32, u32, (u32), (u32), (o == 0 || o > v ? v : o - 1))
 FF_PTX_ATOMIC_LOOP(atom_add_f32, f32, u32, as_u32, as_f32, o + v)
 FF_PTX_ATOMIC_LOOP(atom_add_f64, f64, u64, as_u64, as_f64, o + v)
+FF_PTX_ATOMIC_LOOP(atom_add_f16, u16, u16, (u16), (u16), add_f16(o, v))
+FF_PTX_ATOMIC_LOOP(atom_add_bf16, u16, u16, (u16), (u16), add_bf16(o, v))
+FF_PTX_ATOMIC_LOOP(atom_add_f16x2, u32, u32, (u32), (u32), add_f16x2(o, v))
+FF_PTX_ATOMIC_LOOP(atom_add_bf16x2, u32, u32, (u32), (u32), add_bf16x2(o, v))
 
 #endif
