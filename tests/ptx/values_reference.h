@@ -681,7 +681,7 @@ static inline struct answer ref_cvt(const struct form *f, const uint64_t *in) {
         return real_to_whole(f, in);
     if (!is_real(to)) {
         __int128 x = whole(from, in[0]);
-        return exactly((uint64_t)(has(f, "sat") ? limit(to, x) : whole(to, (uint64_t)x)));
+        return exactly(low((uint64_t)(has(f, "sat") ? limit(to, x) : x), bits_of(to)));
     }
     if (!is_real(from))
         return rounded_result(f, from_whole(whole(from, in[0])));
