@@ -20,6 +20,10 @@ void plan_shape_2(struct kernel_plan *plan, uint32_t grid_x, uint32_t grid_y, ui
     plan->block[1] = block_y;
 }
 
+uint32_t plan_blocks(int32_t n, uint32_t block) {
+    return ((uint32_t)n + block - 1) / block;
+}
+
 void plan_int(struct kernel_plan *plan, int32_t value) {
     plan->ints[plan->int_count++] = value;
 }
@@ -136,5 +140,6 @@ extern const struct kernel_topic linear_topic, sparse_topic, stencil_topic, scan
     histogram_topic, graph_topic, fourier_topic, reduce_topic, neural_topic, physics_topic,
     language_topic;
 
-const struct kernel_topic *const kernel_topics[] = {&linear_topic};
+const struct kernel_topic *const kernel_topics[] = {&linear_topic, &sparse_topic, &stencil_topic,
+                                                    &scan_topic};
 const int kernel_topic_count = sizeof kernel_topics / sizeof *kernel_topics;

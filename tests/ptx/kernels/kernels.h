@@ -68,6 +68,7 @@ double kernel_element(enum kernel_type type, const void *data, size_t at);
 void plan_shape(struct kernel_plan *plan, uint32_t grid, uint32_t block);
 void plan_shape_2(struct kernel_plan *plan, uint32_t grid_x, uint32_t grid_y, uint32_t block_x,
                   uint32_t block_y);
+uint32_t plan_blocks(int32_t n, uint32_t block); /* that have n threads together, or more */
 void plan_int(struct kernel_plan *plan, int32_t value);
 void plan_float(struct kernel_plan *plan, float value);
 

@@ -2,12 +2,8 @@
 
 #include <math.h>
 
-static uint32_t blocks(int32_t n, uint32_t block) {
-    return ((uint32_t)n + block - 1) / block;
-}
-
 static void plan_gemv(struct kernel_plan *plan, int32_t n) {
-    plan_shape(plan, blocks(n, 64), 64);
+    plan_shape(plan, plan_blocks(n, 64), 64);
     plan_reals(plan, (size_t)n * (size_t)n);
     plan_reals(plan, (size_t)n);
     plan_reals(plan, (size_t)n);
@@ -36,7 +32,7 @@ static void gemv_columns(const struct kernel_plan *plan) {
 }
 
 static void plan_gemm(struct kernel_plan *plan, int32_t n) {
-    plan_shape_2(plan, blocks(n, 16), blocks(n, 16), 16, 16);
+    plan_shape_2(plan, plan_blocks(n, 16), plan_blocks(n, 16), 16, 16);
     plan_reals(plan, (size_t)n * (size_t)n);
     plan_reals(plan, (size_t)n * (size_t)n);
     plan_zeros(plan, (size_t)n * (size_t)n);
@@ -56,7 +52,7 @@ static void gemm(const struct kernel_plan *plan) {
 }
 
 static void plan_transpose(struct kernel_plan *plan, int32_t n) {
-    plan_shape_2(plan, blocks(n, 16), blocks(n, 16), 16, 16);
+    plan_shape_2(plan, plan_blocks(n, 16), plan_blocks(n, 16), 16, 16);
     plan_reals(plan, (size_t)n * (size_t)n);
     plan_zeros(plan, (size_t)n * (size_t)n);
     plan_int(plan, n);
@@ -71,7 +67,7 @@ static void transpose(const struct kernel_plan *plan) {
 }
 
 static void plan_axpy(struct kernel_plan *plan, int32_t n) {
-    plan_shape(plan, blocks(n, 256), 256);
+    plan_shape(plan, plan_blocks(n, 256), 256);
     plan_reals(plan, (size_t)n);
     plan_reals(plan, (size_t)n);
     plan_int(plan, n);
@@ -146,7 +142,7 @@ static void nrm2(const struct kernel_plan *plan) {
 }
 
 static void plan_lu_step(struct kernel_plan *plan, int32_t n) {
-    plan_shape_2(plan, blocks(n, 16), blocks(n, 16), 16, 16);
+    plan_shape_2(plan, plan_blocks(n, 16), plan_blocks(n, 16), 16, 16);
     float *a = plan_reals(plan, (size_t)n * (size_t)n);
     a[3 * n + 3] = 2;
     plan_int(plan, n);

@@ -23,25 +23,36 @@ FF_CUDA_PLACE(ff_cuda_grid_size, gridDim, dim3, nctaid)
 
 static const __device__ int warpSize = 32;
 
-/* __syncthreads() is clang's own. */
-FF_CUDA_DEVICE int __syncthreads_count(int predicate) {
-    return __nvvm_bar0_popc(predicate);
+/* LLVM 14 takes it that its intrinsic functions leave alone a __shared__ variable whose address is
+ * not taken, and moves accesses of it past a barrier. It does not with assembly. */
+FF_CUDA_DEVICE void ff_cuda_barrier() {
+    asm volatile("bar.sync 0;" ::: "memory");
 }
-FF_CUDA_DEVICE int __syncthreads_and(int predicate) {
-    return __nvvm_bar0_and(predicate);
-}
-FF_CUDA_DEVICE int __syncthreads_or(int predicate) {
-    return __nvvm_bar0_or(predicate);
+#define __syncthreads() ff_cuda_barrier()
+FF_CUDA_DEVICE void ff_cuda_order() {
+    asm volatile("" ::: "memory");
 }
 
+#define FF_CUDA_BARRIER(name, operation)                                                           \
+    FF_CUDA_DEVICE int name(int predicate) {                                                       \
+        ff_cuda_order();                                                                           \
+        int result = __nvvm_bar0_##operation(predicate);                                           \
+        ff_cuda_order();                                                                           \
+        return result;                                                                             \
+    }
+FF_CUDA_BARRIER(__syncthreads_count, popc)
+FF_CUDA_BARRIER(__syncthreads_and, and)
+FF_CUDA_BARRIER(__syncthreads_or, or)
+#undef FF_CUDA_BARRIER
+
 FF_CUDA_DEVICE void __threadfence_block() {
-    __nvvm_membar_cta();
+    asm volatile("membar.cta;" ::: "memory");
 }
 FF_CUDA_DEVICE void __threadfence() {
-    __nvvm_membar_gl();
+    asm volatile("membar.gl;" ::: "memory");
 }
 FF_CUDA_DEVICE void __threadfence_system() {
-    __nvvm_membar_sys();
+    asm volatile("membar.sys;" ::: "memory");
 }
 
 FF_CUDA_DEVICE void __nanosleep(unsigned ns) {

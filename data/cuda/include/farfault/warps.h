@@ -40,7 +40,7 @@ FF_CUDA_SHUFFLE(__shfl_xor_sync, bfly, int, 31)
 #undef FF_CUDA_SHUFFLE
 
 FF_CUDA_DEVICE void __syncwarp(unsigned mask = 0xffffffff) {
-    __nvvm_bar_warp_sync(mask);
+    asm volatile("bar.warp.sync %0;" ::"r"(mask) : "memory");
 }
 FF_CUDA_DEVICE int __all_sync(unsigned mask, int predicate) {
     return __nvvm_vote_all_sync(mask, predicate);
