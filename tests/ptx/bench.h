@@ -60,27 +60,33 @@ struct shape {
     enum ff__ptx_schedule schedule;
 };
 
-/* Runs NAME(out, n) to its end; returns what the launch or the program says of it. */
-static int run_kernel(struct bench *bench, const char *name, const struct shape *shape, uint32_t n,
+/* Runs a kernel to its end; returns what the launch or the program says of it. */
+static int run_launch(struct bench *bench, const char *name, const struct ff__ptx_launch *launch,
                       struct ff_error *error) {
-    struct {
-        uint32_t *out;
-        uint32_t n;
-    } parameters = {bench->out, n};
     struct ff__ptx_kernel *kernel;
     int code = ff__ptx_kernel(bench->program, name, &kernel, error);
     if (code != 0)
         return code;
+    code = ff__ptx_launch(bench->context, bench->stream, kernel, launch, error);
+    ff_stream_synchronize(bench->stream);
+    int failure = ff__ptx_failure(bench->program, error);
+    return code != 0 ? code : failure;
+}
+
+/* The same with NAME(out, n). */
+static inline int run_kernel(struct bench *bench, const char *name, const struct shape *shape,
+                             uint32_t n, struct ff_error *error) {
+    struct {
+        uint32_t *out;
+        uint32_t n;
+    } parameters = {bench->out, n};
     struct ff__ptx_launch launch = {.parameters = &parameters,
                                     .parameter_size = sizeof parameters,
                                     .cooperative = shape->cooperative,
                                     .schedule = shape->schedule};
     memcpy(launch.grid, shape->grid, sizeof launch.grid);
     memcpy(launch.block, shape->block, sizeof launch.block);
-    code = ff__ptx_launch(bench->context, bench->stream, kernel, &launch, error);
-    ff_stream_synchronize(bench->stream);
-    int failure = ff__ptx_failure(bench->program, error);
-    return code != 0 ? code : failure;
+    return run_launch(bench, name, &launch, error);
 }
 
 #endif

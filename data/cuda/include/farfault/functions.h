@@ -1,0 +1,260 @@
+/* Functions of math.h, and the fast ones that become one instruction. */
+#ifndef FF_CUDA_FUNCTIONS_H
+#define FF_CUDA_FUNCTIONS_H
+
+#define FF_CUDA_MIN_MAX(type)                                                                      \
+    FF_CUDA_BOTH type min(type a, type b) { return b < a ? b : a; }                                \
+    FF_CUDA_BOTH type max(type a, type b) { return a < b ? b : a; }
+FF_CUDA_MIN_MAX(int)
+FF_CUDA_MIN_MAX(unsigned)
+FF_CUDA_MIN_MAX(long)
+FF_CUDA_MIN_MAX(unsigned long)
+FF_CUDA_MIN_MAX(long long)
+FF_CUDA_MIN_MAX(unsigned long long)
+#undef FF_CUDA_MIN_MAX
+FF_CUDA_DEVICE float min(float a, float b) {
+    return __builtin_fminf(a, b);
+}
+FF_CUDA_DEVICE float max(float a, float b) {
+    return __builtin_fmaxf(a, b);
+}
+FF_CUDA_DEVICE double min(double a, double b) {
+    return __builtin_fmin(a, b);
+}
+FF_CUDA_DEVICE double max(double a, double b) {
+    return __builtin_fmax(a, b);
+}
+
+/* Exact ones: an instruction or two each, of both precisions */
+#define FF_CUDA_EXACT(name)                                                                        \
+    FF_CUDA_DEVICE float name##f(float x) { return __builtin_##name##f(x); }                       \
+    FF_CUDA_DEVICE double name(double x) { return __builtin_##name(x); }                           \
+    FF_CUDA_DEVICE float name(float x) { return __builtin_##name##f(x); }
+FF_CUDA_EXACT(fabs)
+FF_CUDA_EXACT(sqrt)
+FF_CUDA_EXACT(floor)
+FF_CUDA_EXACT(ceil)
+FF_CUDA_EXACT(trunc)
+FF_CUDA_EXACT(rint)
+#undef FF_CUDA_EXACT
+
+#define FF_CUDA_EXACT_2(name)                                                                      \
+    FF_CUDA_DEVICE float name##f(float x, float y) { return __builtin_##name##f(x, y); }           \
+    FF_CUDA_DEVICE double name(double x, double y) { return __builtin_##name(x, y); }
+FF_CUDA_EXACT_2(fmin)
+FF_CUDA_EXACT_2(fmax)
+FF_CUDA_EXACT_2(copysign)
+#undef FF_CUDA_EXACT_2
+
+FF_CUDA_DEVICE float fmaf(float a, float b, float c) {
+    return __builtin_fmaf(a, b, c);
+}
+FF_CUDA_DEVICE double fma(double a, double b, double c) {
+    return __builtin_fma(a, b, c);
+}
+FF_CUDA_DEVICE int abs(int x) {
+    return x < 0 ? -x : x;
+}
+
+/* 2^n for -1022 <= n <= 1023 */
+FF_CUDA_DEVICE double ff_cuda_power(int n) {
+    return __longlong_as_double((long long)(n + 1023) << 52);
+}
+
+/* exp, log, sin, cos: reduced to a small interval, then Taylor's series; an error of 2 units in the
+ * last place, of sin and cos where |x| < 2^20. */
+FF_CUDA_DEVICE double exp(double x) {
+    if (!(x < 709.8))
+        return x < 1e300 ? __builtin_inf() : x + x;
+    if (x < -746)
+        return 0;
+    int n = __nvvm_d2i_rn(x * 1.4426950408889634);
+    double r = fma(n, -0x1.62e42fefa39efp-1, x);
+    r = fma(n, -0x1.abc9e3b39803fp-56, r);
+    double sum = 1.0 / 6227020800;
+    sum = fma(sum, r, 1.0 / 479001600);
+    sum = fma(sum, r, 1.0 / 39916800);
+    sum = fma(sum, r, 1.0 / 3628800);
+    sum = fma(sum, r, 1.0 / 362880);
+    sum = fma(sum, r, 1.0 / 40320);
+    sum = fma(sum, r, 1.0 / 5040);
+    sum = fma(sum, r, 1.0 / 720);
+    sum = fma(sum, r, 1.0 / 120);
+    sum = fma(sum, r, 1.0 / 24);
+    sum = fma(sum, r, 1.0 / 6);
+    sum = fma(sum, r, 0.5);
+    sum = fma(sum, r, 1);
+    sum = fma(sum, r, 1);
+    return sum * ff_cuda_power(n / 2) * ff_cuda_power(n - n / 2);
+}
+
+FF_CUDA_DEVICE double log(double x) {
+    if (!(x > 0))
+        return x == 0 ? -__builtin_inf() : __builtin_nan("");
+    if (x > 0x1.fffffffffffffp1023)
+        return x;
+    int shift = x < 0x1p-1022 ? 54 : 0;
+    long long bits = __double_as_longlong(x * ff_cuda_power(shift));
+    /* x = m * 2^n, sqrt(1/2) <= m < sqrt(2) */
+    long long n = (bits - 0x3fe6a09e667f3bcdLL) >> 52;
+    double m = __longlong_as_double(bits - (n << 52));
+    double s = (m - 1) / (m + 1), z = s * s;
+    double sum = 1.0 / 23;
+    sum = fma(sum, z, 1.0 / 21);
+    sum = fma(sum, z, 1.0 / 19);
+    sum = fma(sum, z, 1.0 / 17);
+    sum = fma(sum, z, 1.0 / 15);
+    sum = fma(sum, z, 1.0 / 13);
+    sum = fma(sum, z, 1.0 / 11);
+    sum = fma(sum, z, 1.0 / 9);
+    sum = fma(sum, z, 1.0 / 7);
+    sum = fma(sum, z, 1.0 / 5);
+    sum = fma(sum, z, 1.0 / 3);
+    double power = (double)(n - shift);
+    double low = fma(power, 0x1.abc9e3b39803fp-56, 2 * s * z * sum);
+    return fma(power, 0x1.62e42fefa39efp-1, 2 * s + low);
+}
+
+/* Sine (`quarter` 0) or cosine (1) */
+FF_CUDA_DEVICE double ff_cuda_wave(double x, int quarter) {
+    double turns = rint(x * 0.63661977236758134);
+    double r = fma(turns, -0x1.921fb54442d18p0, x);
+    r = fma(turns, -0x1.1a62633145c07p-54, r);
+    int part = (int)turns + quarter;
+    double z = -r * r, sum;
+    if (part & 1) {
+        sum = 1.0 / 20922789888000;
+        sum = fma(sum, z, 1.0 / 87178291200);
+        sum = fma(sum, z, 1.0 / 479001600);
+        sum = fma(sum, z, 1.0 / 3628800);
+        sum = fma(sum, z, 1.0 / 40320);
+        sum = fma(sum, z, 1.0 / 720);
+        sum = fma(sum, z, 1.0 / 24);
+        sum = fma(sum, z, 0.5);
+        sum = fma(sum, z, 1);
+    } else {
+        sum = 1.0 / 355687428096000;
+        sum = fma(sum, z, 1.0 / 1307674368000);
+        sum = fma(sum, z, 1.0 / 6227020800);
+        sum = fma(sum, z, 1.0 / 39916800);
+        sum = fma(sum, z, 1.0 / 362880);
+        sum = fma(sum, z, 1.0 / 5040);
+        sum = fma(sum, z, 1.0 / 120);
+        sum = fma(sum, z, 1.0 / 6);
+        sum = fma(r * z, sum, r);
+    }
+    return part & 2 ? -sum : sum;
+}
+FF_CUDA_DEVICE double sin(double x) {
+    return ff_cuda_wave(x, 0);
+}
+FF_CUDA_DEVICE double cos(double x) {
+    return ff_cuda_wave(x, 1);
+}
+FF_CUDA_DEVICE double tanh(double x) {
+    if (fabs(x) < 1e-3)
+        return fma(x * x * x, fma(x * x, 2.0 / 15, -1.0 / 3), x);
+    return 1 - 2 / (exp(2 * x) + 1);
+}
+FF_CUDA_DEVICE double pow(double x, double y) {
+    if (y == 0 || x == 1)
+        return 1;
+    bool odd = fabs(y) < 0x1p53 && y == rint(y) && ((long long)y & 1);
+    if (x == 0)
+        return y > 0 ? (odd ? x : 0) : odd ? 1 / x : __builtin_inf();
+    if (x < 0 && y != rint(y) && x > -__builtin_inf())
+        return __builtin_nan("");
+    double power = exp(y * log(fabs(x)));
+    return x < 0 && odd ? -power : power;
+}
+
+/* Of single precision: rounded from double, so within 1 unit in the last place. */
+#define FF_CUDA_ROUNDED(name)                                                                      \
+    FF_CUDA_DEVICE float name##f(float x) { return (float)name((double)x); }                       \
+    FF_CUDA_DEVICE float name(float x) { return (float)name((double)x); }
+FF_CUDA_ROUNDED(sin)
+FF_CUDA_ROUNDED(cos)
+FF_CUDA_ROUNDED(tanh)
+#undef FF_CUDA_ROUNDED
+FF_CUDA_DEVICE float powf(float x, float y) {
+    return (float)pow((double)x, (double)y);
+}
+FF_CUDA_DEVICE float pow(float x, float y) {
+    return powf(x, y);
+}
+
+/* Single precision throughout, within 2 units in the last place. */
+FF_CUDA_DEVICE float expf(float x) {
+    float n = rintf(fminf(fmaxf(x, -110), 90) * 1.44269504f);
+    float r = fmaf(n, -0x1.62e43p-1f, x);
+    r = fmaf(n, 0x1.05c61p-29f, r);
+    float half = truncf(n * 0.5f);
+    float y = x == x ? __nvvm_ex2_approx_f(r * 1.44269504f) : x;
+    y = x > 90 ? __builtin_inff() : x < -110 ? 0 : y;
+    return y * __nvvm_ex2_approx_f(half) * __nvvm_ex2_approx_f(n - half);
+}
+FF_CUDA_DEVICE float exp(float x) {
+    return expf(x);
+}
+FF_CUDA_DEVICE float exp2f(float x) {
+    return __nvvm_ex2_approx_f(x);
+}
+FF_CUDA_DEVICE float logf(float x) {
+    if (!(x > 0))
+        return x == 0 ? -__builtin_inff() : __builtin_nanf("");
+    if (x > 0x1.fffffep127f)
+        return x;
+    int shift = x < 0x1p-126f ? 24 : 0;
+    int bits = __float_as_int(shift ? x * 0x1p24f : x);
+    int n = (bits - 0x3f3504f3) >> 23;
+    float m = __int_as_float(bits - (n << 23));
+    float s = (m - 1) / (m + 1), z = s * s;
+    float sum = fmaf(1.0f / 11, z, 1.0f / 9);
+    sum = fmaf(sum, z, 1.0f / 7);
+    sum = fmaf(sum, z, 1.0f / 5);
+    sum = fmaf(sum, z, 1.0f / 3);
+    float power = (float)(n - shift);
+    float low = fmaf(power, -0x1.05c61p-29f, 2 * s * z * sum);
+    return fmaf(power, 0x1.62e43p-1f, 2 * s + low);
+}
+FF_CUDA_DEVICE float log(float x) {
+    return logf(x);
+}
+
+FF_CUDA_DEVICE float rsqrtf(float x) {
+    return __nvvm_rsqrt_approx_f(x);
+}
+
+/* One instruction, or two */
+FF_CUDA_DEVICE float __expf(float x) {
+    return __nvvm_ex2_approx_f(x * 1.44269504f);
+}
+FF_CUDA_DEVICE float __logf(float x) {
+    return __nvvm_lg2_approx_f(x) * 0.693147181f;
+}
+FF_CUDA_DEVICE float __log2f(float x) {
+    return __nvvm_lg2_approx_f(x);
+}
+FF_CUDA_DEVICE float __sinf(float x) {
+    return __nvvm_sin_approx_f(x);
+}
+FF_CUDA_DEVICE float __cosf(float x) {
+    return __nvvm_cos_approx_f(x);
+}
+FF_CUDA_DEVICE float __powf(float x, float y) {
+    return __nvvm_ex2_approx_f(y * __nvvm_lg2_approx_f(x));
+}
+FF_CUDA_DEVICE float __fdividef(float x, float y) {
+    return __nvvm_div_approx_f(x, y);
+}
+FF_CUDA_DEVICE float __frcp_rn(float x) {
+    return __nvvm_rcp_rn_f(x);
+}
+FF_CUDA_DEVICE float __fsqrt_rn(float x) {
+    return __nvvm_sqrt_rn_f(x);
+}
+FF_CUDA_DEVICE float __saturatef(float x) {
+    return __nvvm_saturate_f(x);
+}
+
+#endif
