@@ -43,19 +43,20 @@ static void test_tables(void **state) {
         .count = 7, .rest_count = 2, .rest = {.size = 3 * MB, .faults = 2}};
     (void)state;
     for (uint32_t i = 0; i < 7; i++)
-        buffers.worst[i] = (struct ff_moved){.kernel = "add", .number = 9 - i, .size = MB};
+        buffers.worst[i] = (struct ff_moved){.kernel = "k", .number = 9 - i, .size = MB};
     buffers.worst[6].faults = 1;
     check_tables(&none, &none, "");
     check_tables(&kernels, &buffers, "\
   by kernel                 launches  operands    faults  refaults        in       out  stall, s\n\
     a_name_that_is_longer_         3     8 MiB         7         5    24 MiB     1 MiB     1.500\n\
     (without a name)               1                   0         0       0 B       0 B     0.000\n\
-  by buffer                     size   touched    faults  refaults        in       out  stall, s  first used by\n\
-    buffer 9                   1 MiB       0 B         0         0       0 B       0 B     0.000  add\n\
-    buffer 8                   1 MiB       0 B         0         0       0 B       0 B     0.000  add\n\
-    buffer 7                   1 MiB       0 B         0         0       0 B       0 B     0.000  add\n\
-    buffer 6                   1 MiB       0 B         0         0       0 B       0 B     0.000  add\n\
-    buffer 5                   1 MiB       0 B         0         0       0 B       0 B     0.000  add\n\
+  by buffer                     size   touched    faults  refaults        in       out  stall, s\
+  first used by\n\
+    buffer 9                   1 MiB       0 B         0         0       0 B       0 B     0.000  k\n\
+    buffer 8                   1 MiB       0 B         0         0       0 B       0 B     0.000  k\n\
+    buffer 7                   1 MiB       0 B         0         0       0 B       0 B     0.000  k\n\
+    buffer 6                   1 MiB       0 B         0         0       0 B       0 B     0.000  k\n\
+    buffer 5                   1 MiB       0 B         0         0       0 B       0 B     0.000  k\n\
     4 more                     5 MiB       0 B         3         0       0 B       0 B     0.000\n\
   the worst first; a stall is the time in which faults were served, summed over threads\n");
 }
