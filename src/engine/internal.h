@@ -17,14 +17,14 @@ struct ff__late {
 
 /* Why a block is not evicted although its memory is wanted; only where time is real. */
 struct ff__stay {
-    uint64_t served_ns;  /* when pages of it last came for a fault, */
-    uint32_t page;       /* the first of which was this one */
-    bool lasts;          /* is protected longer than others */
-    uint64_t refused_ns; /* it could not leave: it is not tried again before then */
-    uint64_t delay_ns;   /* and how long that was put off; 0: it can leave */
+    uint64_t served_ns;  /* when pages of it last came for a fault */
+    uint32_t page;       /* the first of those pages */
+    bool lasts;          /* it is protected for longer than others */
+    uint64_t refused_ns; /* it could not leave: no eviction of it is tried before this time */
+    uint64_t delay_ns;   /* the latest delay between such tries; 0: it can leave */
 };
 
-/* Of one tier; what it says of one that has none is void. */
+/* One entry per tier. Undefined for a tier without late faults. */
 struct ff__late_pages {
     struct ff_mask faulted, written;
 };
@@ -46,10 +46,10 @@ struct ff__engine {
     struct ff__late_pages *late_pages; /* [block][tier] */
     struct ff__stay *stay;             /* [block] */
     uint32_t refused_count;            /* blocks that could not leave */
-    uint32_t unused_count;             /* faults that were, it seems, served in vain */
-    uint64_t unused_ns;                /* when the last was */
-    uint64_t grace_ns;                 /* how long a block that lasts is protected */
-    uint32_t graces;                   /* blocks that have got protection */
+    uint32_t unused_count;             /* blocks that were evicted before they were used */
+    uint64_t unused_ns;                /* when such a block last faulted again */
+    uint64_t grace_ns;                 /* how long a block that `lasts` is protected */
+    uint32_t graces;                   /* blocks that have been protected */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
     /* Of blocks that are whole, and of those that are split; one that a backend brings has all */
     const struct ff__allocator *whole, *split;
@@ -246,7 +246,7 @@ static inline struct ff__tier_memory ff__memory_of(const struct ff__engine *engi
     return engine->whole->memory(engine, tier);
 }
 
-/* Somebody has taken memory: counts it, and sees whether it is short. */
+/* After memory was taken: updates the count, and notes whether little is left. */
 void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier);
 
 void ff__memory_count(struct ff__engine *engine);

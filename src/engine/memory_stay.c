@@ -2,19 +2,29 @@
  * only just come. */
 #include "engine/memory.h"
 
-#define MILLISECOND   UINT64_C(1000000)
-#define REFUSAL_FIRST MILLISECOND /* ours: how long a block that could not leave is let alone, */
-#define REFUSAL_MAX   (100 * MILLISECOND) /* doubled each time up to this */
-#define GRACE_FIRST   MILLISECOND /* ours: how long an arrived block is protected at most, once */
-#define GRACE_MAX     (20 * MILLISECOND) /* blocks take each other's memory; doubled likewise */
-#define GRACE_ENDS    (100 * MILLISECOND)
-#define GRACE_PARTS                                                                                \
-    64u /* ours: one block in so many is protected that long, others such a part of it */
-#define UNUSED_WITHIN (2 * MILLISECOND) /* ours: a block that is back by then was hardly used, */
-#define UNUSED_MANY   16u               /* and so many of them are no chance */
+#define MILLISECOND UINT64_C(1000000)
 
-/* Blocks that the kernel has pinned, or the program has locked, cannot leave; when that ends is not
- * told, so they are tried again, less and less often. */
+/* A block that could not leave is not tried again for so long; doubled each time, up to the second.
+ * Ours. */
+#define REFUSAL_FIRST MILLISECOND
+#define REFUSAL_MAX   (100 * MILLISECOND)
+
+/* Once blocks take each other's memory, an arrived block is protected for at most so long; doubled,
+ * up to the second, while that goes on, and ended when it has not been seen for the third. Ours. */
+#define GRACE_FIRST MILLISECOND
+#define GRACE_MAX   (20 * MILLISECOND)
+#define GRACE_ENDS  (100 * MILLISECOND)
+
+/* One block in so many is protected that long, the others for such a part of it. Ours. */
+#define GRACE_PARTS 64u
+
+/* A block that faults again within this time was hardly used; so many of them show that blocks take
+ * each other's memory. Ours. */
+#define UNUSED_WITHIN (2 * MILLISECOND)
+#define UNUSED_MANY   16u
+
+/* Blocks that the kernel has pinned, or the program has locked, cannot leave. The kernel does not
+ * say when that ends, so they are tried again, less and less often. */
 void ff__memory_refuse(struct ff__engine *engine, uint32_t block) {
     struct ff__stay *stay = &engine->stay[block];
     engine->refused_count += stay->delay_ns == 0;
@@ -36,10 +46,10 @@ bool ff__memory_is_refused(const struct ff__engine *engine, uint32_t block) {
 }
 
 /* Threads that need more blocks at a time than there is room for would take them from each other
- * before any thread has used its own: a page that was served is faulted on again at once. So once
- * that is seen again and again, arriving blocks are protected for a while, and for longer as long
- * as it goes on. Few of them for long: beside one of those, the others come in turn, and among them
- * what the same thread needs with it. */
+ * before any thread has used its own: a page that was served faults again at once. Once that has
+ * been seen many times, arriving blocks are protected for a while, and for longer as long as it
+ * goes on. Only a few are protected for long: beside one of those, the others come one after the
+ * other, and with them the other blocks that the same thread needs. */
 void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
                         const struct ff_mask *pages) {
     const struct ff__stay *stay = &engine->stay[block];

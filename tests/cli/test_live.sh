@@ -39,7 +39,7 @@ json moved.json add runs 0 buffers 9 first_kernel
 json moved.json 4194304 runs 0 buffers 9 size
 json moved.json 4194304 runs 0 buffers 9 touched_bytes
 json moved.json 1 runs 0 buffers 9 launches
-json moved.json null runs 0 advice
+json moved.json null runs 0 tip
 status 0 run --memory 16M -- ./client turns
 has err '    add                           10     4 MiB '
 has err '    5 more                    20 MiB    20 MiB '

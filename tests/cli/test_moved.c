@@ -1,6 +1,6 @@
-/* The tables of what moved, and the advice that follows from it. */
-#include "report/advice.h"
+/* The tables of what moved, and the tip that follows from it. */
 #include "report/moved.h"
+#include "report/tip.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +61,7 @@ static void test_tables(void **state) {
   the worst first; a stall is the time in which faults were served, summed over threads\n");
 }
 
-/* ---- advice ---- */
+/* ---- tip ---- */
 
 /* A program of 100 MiB on a device of 64 MiB: one kernel that was launched ten times, and one
  * buffer. */
@@ -83,48 +83,48 @@ static struct ff__account program(void) {
     return account;
 }
 
-static void check_advice(const struct ff__account *account, const char *expected) {
-    char advice[FF__ADVICE];
-    assert_int_equal(ff__advice_find(account, advice), expected[0] != '\0');
-    if (!strstr(advice, expected))
-        fail_msg("'%s', not '%s'", advice, expected);
+static void check_tip(const struct ff__account *account, const char *expected) {
+    char tip[FF__TIP];
+    assert_int_equal(ff__tip_find(account, tip), expected[0] != '\0');
+    if (!strstr(tip, expected))
+        fail_msg("'%s', not '%s'", tip, expected);
 }
 
-static void test_advice(void **state) {
+static void test_tip(void **state) {
     struct ff__account account = program();
     struct ff_moved *kernel = &account.kernels.worst[0], *buffer = &account.buffers.worst[0];
     (void)state;
-    check_advice(&account, "buffer 3 (100 MiB) alone is larger than the memory of a device");
+    check_tip(&account, "buffer 3 (100 MiB) alone is larger than the memory of a device");
     buffer->size = 50 * MB;
-    check_advice(&account, "a launch of relax has operands of 100 MiB, more than");
+    check_tip(&account, "a launch of relax has operands of 100 MiB, more than");
     kernel->launches = 100; /* each uses a tenth of them */
-    check_advice(&account, "");
+    check_tip(&account, "");
     kernel->launches = 2;
-    check_advice(&account, "relax brought what it uses in 5.0 times a launch, most of it buffer 3 "
+    check_tip(&account, "relax brought what it uses in 5.0 times a launch, most of it buffer 3 "
                            "(50 MiB): it seems to walk it by columns");
     buffer->is_strided = false;
-    check_advice(&account, "buffer 3 (50 MiB), which relax seems to use at random");
+    check_tip(&account, "buffer 3 (50 MiB), which relax seems to use at random");
     kernel->launches = 10;
     buffer->faults = 100000;
-    check_advice(&account, "which relax seems to use at random");
+    check_tip(&account, "which relax seems to use at random");
     buffer->prefetched_bytes =
         0; /* a system that brings single pages has as many faults in a scan */
-    check_advice(&account, "a launch of relax has operands");
+    check_tip(&account, "a launch of relax has operands");
 }
 
 static void test_little_memory(void **state) {
     struct ff__account account = program();
     (void)state;
     account.footprint = 66 * MB;
-    check_advice(&account, "only 2 MiB of memory are missing for all buffers at once: with "
+    check_tip(&account, "only 2 MiB of memory are missing for all buffers at once: with "
                            "--memory 70M nothing");
     account.devices = 2;
-    check_advice(&account, "alone is larger");
+    check_tip(&account, "alone is larger");
     account.devices = 1;
     account.footprint = 64 * MB;
-    check_advice(&account, "alone is larger");
+    check_tip(&account, "alone is larger");
     account.footprint = 71 * MB;
-    check_advice(&account, "alone is larger");
+    check_tip(&account, "alone is larger");
 }
 
 /* Nothing that matters: everything came in once, or nothing had to leave. */
@@ -132,19 +132,19 @@ static void test_no_advice(void **state) {
     struct ff__account account = program();
     (void)state;
     account.stats.pages_in = 120 * MB / 4096;
-    check_advice(&account, "");
+    check_tip(&account, "");
     account = program();
     account.stats.evictions = 0;
-    check_advice(&account, "");
+    check_tip(&account, "");
     account = program();
     account.kernels.count = account.buffers.count = 0;
-    check_advice(&account, "");
+    check_tip(&account, "");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_advice),
+        cmocka_unit_test(test_tip),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_no_advice),
     };

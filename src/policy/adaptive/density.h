@@ -14,10 +14,10 @@
  *     its device the huge page.
  *
  * A range whose blocks come in leaves or pages:
- *   - All of its blocks come so. They stay for longer than whole blocks would, because fewer bytes
- *     come. So the end of a visit is not seen, but estimated: a stamp a block says how many other
- *     blocks have come since. A block in leaves also ends its visit if one of its leaves has to
- * come again.
+ *   - All of its blocks come so. They stay for longer than whole blocks would, because fewer
+ *     bytes come. So the end of a visit is not seen, but estimated: a stamp a block says how
+ *     many other blocks have come since. A block in leaves also ends its visit if one of its
+ *     leaves has to come again.
  *   - In leaves, there are witnesses as well, to see whether pages would cost less.
  *   - In pages, those that the thread uses next come along, as far as its stride shows them
  *     (sweep.h). They cost little.

@@ -6,8 +6,8 @@
  *
  * A range whose blocks migrate: if memory is too small for all, some of the blocks that come are
  * witnesses, at most three at a time. A witness is used remotely until one of these happens:
- *   - It has reached the break-even point, or would reach it if all of its leaves were used as
- * those that were; then it migrates after all.
+ *   - It has reached the break-even point, or would reach it if all of its leaves were used like
+ *     those that were; then it migrates after all.
  *   - It would have left.
  * Three witnesses decide.
  *
