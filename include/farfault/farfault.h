@@ -259,8 +259,8 @@ struct ff_stats {
     uint64_t batches;             /* groups of faults served together */
     uint64_t populated;           /* pages that got their first frame (they read as zeros) */
     uint64_t pages_in, pages_out; /* pages copied to a device, from a device */
-    uint64_t pages_lent;          /* pages evicted to another device that lends memory, */
-    uint64_t pages_fetched;       /* and that a device got back from there */
+    uint64_t pages_lent;          /* pages evicted to another device that lends memory */
+    uint64_t pages_fetched;       /* pages that came back from such a device */
     /* Bytes of other devices' memory that evicted pages take: now, and at most */
     uint64_t borrowed, borrowed_peak;
     /* Bytes of this program's device that other programs have borrowed through a broker: now, and
@@ -274,16 +274,16 @@ struct ff_stats {
     uint64_t prefetch_used, prefetch_useless;
     uint64_t refaults;                           /* faulted pages that had been evicted before */
     uint64_t evictions;                          /* blocks */
-    uint64_t advice_applied;                     /* pieces of advice that were followed, */
-    uint64_t advice_dropped;                     /* and that were not, */
-    uint64_t dropped_by_reason[FF_DROP_REASONS]; /* by enum ff_drop of farfault/policy.h */
+    uint64_t advice_applied;                     /* pieces of advice that were followed */
+    uint64_t advice_dropped;                     /* pieces of advice that were not */
+    uint64_t dropped_by_reason[FF_DROP_REASONS]; /* the same, by enum ff_drop of policy.h */
     /* Faults and evictions that a policy's `learn` was too slow to get; never launches */
     uint64_t events_dropped;
     uint64_t launches;
     uint64_t demanded; /* pages of the operands of all launches */
     uint64_t fault_ns; /* time spent serving faults, summed over threads */
-    uint64_t capacity, resident,
-        resident_peak; /* bytes of device memory: budget; held now; largest ever held */
+    /* Bytes of device memory: the budget; held now; the most that was held */
+    uint64_t capacity, resident, resident_peak;
     /* Bytes of device memory above the budget: pages that faulted while all resident ones were
      * pinned by Linux for input or output. Now, and largest ever. */
     uint64_t overshoot, overshoot_peak;
@@ -350,8 +350,8 @@ struct ff_moved {
  * ff_moved may grow. */
 struct ff_moved_list {
     uint32_t count;
-    uint32_t rest_count;  /* those that are not in `worst`, */
-    struct ff_moved rest; /* added up: no name and no number; of kernels no size either */
+    uint32_t rest_count;  /* those that are not in `worst` */
+    struct ff_moved rest; /* their sum: no name and no number; of kernels no size either */
     struct ff_moved worst[FF_MOVED_MAX];
 };
 

@@ -99,7 +99,7 @@ bool ff__sweep_failed(const struct ff__sweep *sweep, unsigned cell);
 double ff__sweep_slowdown(const struct ff__sweep *sweep, unsigned cell);
 
 /* An iteration or repetition of a program beside the workload; NaN: none ended. */
-double ff__sweep_lap_ms(const struct ff__sim_result *result);
+double ff__sweep_repetition_ms(const struct ff__sim_result *result);
 
 /* Misses avoided by prefetching, against the baseline at the same memory; NaN without it. */
 double ff__sweep_coverage(const struct ff__sweep *sweep, unsigned cell);

@@ -51,14 +51,13 @@ struct ff__engine {
     uint64_t grace_ns;                 /* how long a block that `lasts` is protected */
     uint32_t graces;                   /* blocks that have been protected */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
-    /* Of blocks that are whole, and of those that are split; one that a backend brings has all */
+    /* Of whole blocks, and of split ones; an allocator that the backend brings serves both */
     const struct ff__allocator *whole, *split;
     void *allocator_state;
     uint32_t granule; /* of the memory of blocks, unless advice says otherwise */
     uint32_t reserve;
-    uint16_t
-        *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
-    uint32_t *visits; /* [block][tier] how often it has come there as a guest */
+    uint16_t *guests; /* [block] bit t: it is a guest on tier t; NULL: no device lends */
+    uint32_t *visits; /* [block][tier] times that it has come there as a guest */
     struct ff_lending lending[FF_TIERS_MAX];
     /* In the order in which they came; some have left */
     struct ff__queue guest_order[FF_TIERS_MAX];

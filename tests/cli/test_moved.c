@@ -101,7 +101,7 @@ static void test_tip(void **state) {
     check_tip(&account, "");
     kernel->launches = 2;
     check_tip(&account, "relax brought what it uses in 5.0 times a launch, most of it buffer 3 "
-                           "(50 MiB): it seems to walk it by columns");
+                        "(50 MiB): it seems to walk it by columns");
     buffer->is_strided = false;
     check_tip(&account, "buffer 3 (50 MiB), which relax seems to use at random");
     kernel->launches = 10;
@@ -117,7 +117,7 @@ static void test_little_memory(void **state) {
     (void)state;
     account.footprint = 66 * MB;
     check_tip(&account, "only 2 MiB of memory are missing for all buffers at once: with "
-                           "--memory 70M nothing");
+                        "--memory 70M nothing");
     account.devices = 2;
     check_tip(&account, "alone is larger");
     account.devices = 1;

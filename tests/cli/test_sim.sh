@@ -232,7 +232,8 @@ for beside in idle wcc:size=8M,iterations=2; do
         fail "nothing was lent beside $beside"
     json beside.json 0 runs 1 bytes_peer
 done
-[ "$("$json_get" beside.json runs 2 beside 0 laps)" -gt 0 ] || fail 'the neighbour did nothing'
+[ "$("$json_get" beside.json runs 2 beside 0 repetitions)" -gt 0 ] ||
+    fail 'the neighbour did nothing'
 json beside.json idle runs 2 beside 1 subject
 has out 'beside: wcc:size=8M,iterations=2 '
 mistake 2 "farfault sim: --beside *" sim $work --beside none

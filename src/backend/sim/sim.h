@@ -88,9 +88,9 @@ struct ff__sim_result {
     uint64_t tracker_bytes;            /* of hardware of access time trackers, all devices' */
     uint64_t table_bytes; /* pages of the prefetch policy's arena that it has written to */
     uint64_t kernels, kernels_faulted; /* execution IDs: all; that had a fault; timed runs */
-    /* Of a job that repeats: its iterations, or if it has none its repetitions, from the first one
-     * on that ended when all jobs had started, and the time of these. */
-    uint64_t laps, lap_ps, laps_from_ps;
+    /* Of a job that repeats: its iterations, or if it has none its runs. They are counted from
+     * repetitions_from_ps on: the end of the first that ended when all jobs had started. */
+    uint64_t repetitions, repetitions_ps, repetitions_from_ps;
     uint64_t iterations;     /* of the program, if it has iterations */
     uint64_t iterations_run; /* of these, simulated and not extrapolated */
     struct ff__sim_iteration last_iteration;

@@ -15,8 +15,8 @@ enum ff__life { FF__ALIVE, FF__DEAD, FF__LIVES };
 /* What became of victims of late. */
 struct ff__fate {
     uint32_t absent; /* blocks that have not come back */
-    double back;     /* how many came back, */
-    double slots; /* and what room all of them left to others until then: blocks times evictions */
+    double back;     /* how many came back */
+    double slots;    /* room that they left to others until then: blocks times evictions */
 };
 
 /* Zero at first, but for `cost`. */

@@ -76,8 +76,8 @@ struct ff__gpu {
     uint64_t batch_ns, entry_ns, duplicate_ns, block_ns, page_ns;
     uint64_t evict_ns; /* the driver's time for one eviction */
     uint64_t replay_ns;
-    uint64_t remote_ns;    /* latency of a remote access, */
-    double remote_link_ns; /* for which it occupies the link */
+    uint64_t remote_ns;    /* latency of a remote access */
+    double remote_link_ns; /* time for which a remote access occupies the link */
     /* the access time tracker, where a policy must see samples: accesses to a range between two
      * interrupts; the driver's time for one, and for each page of the range */
     uint32_t sample_interval;
