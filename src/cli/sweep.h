@@ -51,7 +51,7 @@ void ff__sweep_free(struct ff__sweep *sweep);
 /* Runs all of it, shows the tables or writes JSON. Returns an exit status. */
 int ff__sweep_run(struct ff__sweep *sweep);
 
-/* The same for miss-ratio curves (curve.c). */
+/* As ff__sweep_run(), for miss-ratio curves (curve.c). */
 int ff__sweep_run_curves(struct ff__sweep *sweep);
 
 /* What the times and counts of a trace stand for, as a line of its table. */

@@ -143,9 +143,9 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
  * counted. */
 void ff__job_reset(struct ff__job *job);
 
-/* The same group once more, which had NO_ROOM or whose pages have not all come, with the job of
- * that time: the policy is not asked again about faults that it has answered, and they are not
- * counted again. */
+/* As ff__engine_fault(), for a group that had NO_ROOM or whose pages have not all come, with the
+ * job of that time: the policy is not asked again about faults that it has answered, and they are
+ * not counted again. */
 int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                            struct ff__job *job);
 

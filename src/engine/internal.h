@@ -109,7 +109,7 @@ void ff__tell_leave(struct ff__engine *engine, const struct ff_leave *leave);
 void ff__tell_launch(struct ff__engine *engine, const struct ff_launch_event *event,
                      struct ff_advice_list *advice);
 
-/* And of all tiers. */
+/* Tells the policies of all kinds and tiers. */
 void ff__tell_range_added(struct ff__engine *engine, uint32_t range);
 void ff__tell_range_freed(struct ff__engine *engine, uint32_t range);
 void ff__tell_block_freed(struct ff__engine *engine, uint32_t block);
@@ -178,13 +178,13 @@ static inline bool ff__is_guest(const struct ff__engine *engine, uint32_t block,
 bool ff__peers_lend(struct ff__engine *engine, uint32_t block, uint32_t tier,
                     const struct ff_mask *pages, struct ff__job *job);
 
-/* That way has ended, with the pages that are now in it. */
+/* The way in to lent memory has ended; `in` has the pages that arrived. */
 void ff__peers_arrived(struct ff__engine *engine, const struct ff__move *in);
 
 /* A guest's move from the tier has ended. */
 void ff__peers_left(struct ff__engine *engine, const struct ff__move *out);
 
-/* These pages have come to the peer, of so many that memory was taken for. */
+/* `landed` pages have arrived on the peer; memory was taken for `taken` pages. */
 void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
                       const struct ff_mask *landed, uint32_t taken);
 
@@ -217,7 +217,7 @@ bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__jo
  * left of the move is still there. */
 void ff__memory_left(struct ff__engine *engine, const struct ff__move *out);
 
-/* These pages begin or end to leave a device, or to come to one. */
+/* `pages` begin or end to leave a device, or to come to one. */
 void ff__memory_mark(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
                      bool leave, bool begin);
 
@@ -237,7 +237,7 @@ bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32
 /* The block can leave, for all that is known. */
 void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block);
 
-/* These pages of the block are faulted on. */
+/* There are faults on `pages` of the block. */
 void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
                         const struct ff_mask *pages);
 

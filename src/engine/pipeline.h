@@ -211,14 +211,14 @@ struct ff__usage {
 
 struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier);
 
-/* Gives the system back what memory the device keeps for nobody. */
+/* Gives memory that the device keeps unused back to the system. */
 void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier);
 
 /* Tells the policies about a launch, or its end. */
 int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch);
 
-/* The same of one that was at `now_ns`, with the lock held, which it does not give up to wait for
- * room for the event. */
+/* As ff__pipeline_launch(), for a launch at `now_ns`, with the lock held. It does not give the lock
+ * up to wait for room for the event. */
 int ff__pipeline_launch_locked(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                                uint64_t now_ns);
 

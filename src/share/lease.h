@@ -36,7 +36,7 @@ static inline ff__slot ff__slot_read(const ff__slot *slot) {
     return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 }
 
-/* The same epoch with another state, if the word still is `before`. False: it is not. */
+/* Changes the state, and keeps the epoch, if the word still is `before`. False: it is not. */
 static inline bool ff__slot_change(ff__slot *slot, ff__slot before, enum ff__slot_state state) {
     return __atomic_compare_exchange_n(slot, &before, (before & ~(ff__slot)3) | state, false,
                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);

@@ -46,7 +46,7 @@ struct ff__sim_config {
     void (*observe)(void *self, const struct ff_trace_event *event, const struct ff_access *seen);
     void *observer;
     /* Called for each finding of a policy, at the end. A kernel or array that is not known is "".
-     * NULL: nobody asks. */
+     * NULL: not wanted. */
     void (*explain)(void *self, const char *kernel, const char *array,
                     const struct ff_finding *finding);
     void *explain_self;
@@ -111,8 +111,8 @@ struct ff__sim_job {
     struct ff__workload *workload;  /* no other job's */
     uint32_t first_device, devices; /* that it runs on, and no other job */
     uint64_t start_ns;              /* it starts later than the others */
-    /* It begins anew whenever it ends, until all jobs have ended that do not; its time ends then,
-     * too */
+    /* The job begins anew whenever it ends, until all jobs that do not repeat have ended. Its time
+     * ends then, too. */
     bool repeats;
     struct ff__sim_result result;
 };

@@ -50,7 +50,7 @@ struct sim {
     struct ff_stats charged;         /* the engine's counters that are in these already */
     uint32_t *faulted; /* [slot of an execution ID] the ID that last had a fault there, plus one */
     uint32_t faulted_capacity;
-    const char **kernel_names; /* [slot of an execution ID]; only if somebody asks for findings */
+    const char **kernel_names; /* [slot of an execution ID]; only if findings are wanted */
     uint32_t kernel_name_count;
     struct transfer *free_transfers;
     struct recording *recording; /* NULL: not recorded */

@@ -221,8 +221,8 @@ const struct ff_evict_policy ff__evict_auto = {
     .base =
         {
             .name = "auto",
-            .summary =
-                "farthest where uses are predicted; else keep or forest-plus, whoever regrets less",
+            .summary = "farthest where uses are predicted; else keep or forest-plus, whichever "
+                       "regrets less",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_VICTIMS,

@@ -12,7 +12,7 @@
 
 #include <farfault/policy.h>
 
-/* Both may be. In parts of a page: FF__SWEEP_PAGE. */
+/* Bounds of an address or a stride, both included, in parts of a page: FF__SWEEP_PAGE. */
 struct ff__bounds {
     int64_t low, high;
 };

@@ -90,12 +90,12 @@ struct ff__gpu {
  * -ENOENT (the message lists what there is), -EINVAL: what is wrong with which member. */
 int ff__gpu_read(const char *name, const char *folder, struct ff__gpu *out, struct ff_error *error);
 
-/* The same for NAME, or NAME:MEMBER=VALUE,... with other values than the preset's, as of
- * ff__gpu_change(). */
+/* As ff__gpu_read(), for NAME or NAME:MEMBER=VALUE,... with other values than the preset's, as
+ * for ff__gpu_change(). */
 int ff__gpu_read_spec(const char *spec, const char *folder, struct ff__gpu *out,
                       struct ff_error *error);
 
-/* The same for text that is already in memory; `file` is what messages call it. */
+/* As ff__gpu_read(), for text that is already in memory; messages call it `file`. */
 int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__gpu *out,
                   struct ff_error *error);
 
