@@ -128,7 +128,7 @@ static void run_cell(void *self, unsigned cell) {
         .beside = &sweep->beside,
         .check = sweep->check,
         .untimed = sweep->untimed,
-        .settles = sweep->settles,
+        .extrapolates = sweep->extrapolates,
         .explains = sweep->explains,
         .trace = in_memory ? NULL : sweep->trace,
     };

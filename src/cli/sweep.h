@@ -35,7 +35,7 @@ struct ff__sweep {
     struct ff__machine *machine; /* that the devices are of; NULL: none */
     uint64_t seed;
     unsigned devices, jobs;
-    bool check, untimed, settles, explains, anyway;
+    bool check, untimed, extrapolates, explains, anyway;
     bool curve; /* misses by the size of memory, and no systems */
     struct ff__outputs outputs;
     const char *trace; /* NULL: none */

@@ -48,8 +48,8 @@ struct ff__engine {
     uint32_t refused_count;            /* blocks that could not leave */
     uint32_t unused_count;             /* blocks that were evicted before they were used */
     uint64_t unused_ns;                /* when such a block last faulted again */
-    uint64_t grace_ns;                 /* how long a block that `lasts` is protected */
-    uint32_t graces;                   /* blocks that have been protected */
+    uint64_t protect_ns;               /* how long a block that `lasts` is protected */
+    uint32_t protected_count;          /* blocks that have been protected */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
     /* Of whole blocks, and of split ones; an allocator that the backend brings serves both */
     const struct ff__allocator *whole, *split;

@@ -11,12 +11,12 @@
 
 /* Once blocks take each other's memory, an arrived block is protected for at most so long; doubled,
  * up to the second, while that goes on, and ended when it has not been seen for the third. Ours. */
-#define GRACE_FIRST MILLISECOND
-#define GRACE_MAX   (20 * MILLISECOND)
-#define GRACE_ENDS  (100 * MILLISECOND)
+#define PROTECT_FIRST MILLISECOND
+#define PROTECT_MAX   (20 * MILLISECOND)
+#define PROTECT_ENDS  (100 * MILLISECOND)
 
 /* One block in so many is protected that long, the others for such a part of it. Ours. */
-#define GRACE_PARTS 64u
+#define PROTECT_PARTS 64u
 
 /* A block that faults again within this time was hardly used; so many of them show that blocks take
  * each other's memory. Ours. */
@@ -54,45 +54,45 @@ void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier
                         const struct ff_mask *pages) {
     const struct ff__stay *stay = &engine->stay[block];
     uint64_t now = engine->view.now_ns;
-    if (engine->unused_count > 0 && now > engine->unused_ns + GRACE_ENDS)
-        engine->unused_count = 0, engine->grace_ns = 0;
+    if (engine->unused_count > 0 && now > engine->unused_ns + PROTECT_ENDS)
+        engine->unused_count = 0, engine->protect_ns = 0;
     bool has_left = ff_view_granule(&engine->view, tier, block) < FF_BLOCK_PAGES ||
                     !ff_view_holds(&engine->view, tier, block);
     bool again = stay->served_ns > 0 && has_left && ff_mask_test(pages, stay->page) &&
-                 now < stay->served_ns + UNUSED_WITHIN + 4 * engine->grace_ns;
+                 now < stay->served_ns + UNUSED_WITHIN + 4 * engine->protect_ns;
     if (!again)
         return;
     engine->unused_ns = now;
     if (++engine->unused_count % UNUSED_MANY != 0)
         return;
-    engine->grace_ns = engine->grace_ns == 0 ? GRACE_FIRST : 2 * engine->grace_ns;
-    if (engine->grace_ns > GRACE_MAX)
-        engine->grace_ns = GRACE_MAX;
+    engine->protect_ns = engine->protect_ns == 0 ? PROTECT_FIRST : 2 * engine->protect_ns;
+    if (engine->protect_ns > PROTECT_MAX)
+        engine->protect_ns = PROTECT_MAX;
 }
 
-static bool has_grace(const struct ff__engine *engine, uint32_t block) {
+static bool is_protected(const struct ff__engine *engine, uint32_t block) {
     const struct ff__stay *stay = &engine->stay[block];
-    uint64_t grace_ns = stay->lasts ? engine->grace_ns : engine->grace_ns / GRACE_PARTS;
-    return engine->grace_ns > 0 && stay->served_ns + grace_ns > engine->view.now_ns;
+    uint64_t protect_ns = stay->lasts ? engine->protect_ns : engine->protect_ns / PROTECT_PARTS;
+    return engine->protect_ns > 0 && stay->served_ns + protect_ns > engine->view.now_ns;
 }
 
 void ff__memory_served(struct ff__engine *engine, uint32_t block, uint32_t page) {
     struct ff__stay *stay = &engine->stay[block];
-    if (engine->grace_ns > 0 && !has_grace(engine, block))
-        stay->lasts = ++engine->graces % GRACE_PARTS == 0;
+    if (engine->protect_ns > 0 && !is_protected(engine, block))
+        stay->lasts = ++engine->protected_count % PROTECT_PARTS == 0;
     stay->served_ns = engine->view.now_ns;
     stay->page = page;
 }
 
 uint64_t ff__memory_retry(const struct ff__engine *engine) {
-    if (engine->grace_ns > 0)
-        return engine->view.now_ns + engine->grace_ns / GRACE_PARTS;
+    if (engine->protect_ns > 0)
+        return engine->view.now_ns + engine->protect_ns / PROTECT_PARTS;
     return engine->refused_count > 0 ? engine->view.now_ns + REFUSAL_FIRST : 0;
 }
 
 bool ff__memory_may_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block) {
     return ff_view_evictable(&engine->view, tier, block) && !ff__memory_is_refused(engine, block) &&
-           !has_grace(engine, block);
+           !is_protected(engine, block);
 }
 
 bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32_t block,

@@ -40,7 +40,7 @@ struct ff__sim_config {
     /* Extrapolates iterations that are like those before (iterations.c) instead of running them;
      * not when observed. Fully resident iterations, in which nothing moves, are always
      * extrapolated. */
-    bool settles;
+    bool extrapolates;
     /* Called for everything that happens, in order; `seen`: an access as policies see it, NULL with
      * other events. NULL: not wanted. */
     void (*observe)(void *self, const struct ff_trace_event *event, const struct ff_access *seen);
@@ -120,8 +120,8 @@ struct ff__sim_job {
 /* Runs several programs at the same time, on devices of their own, but with one host, engine and
  * policies. Jobs are in the order of their devices. Each gets its own counters; `kernels`,
  * `table_bytes` and `stats`, which only the engine has, are those of all. `all` has the sums; its
- * time is that of the last job to end. Iterations are not extrapolated (`settles`) if there are
- * several jobs. Errors as above. */
+ * time is that of the last job to end. Iterations are not extrapolated (`extrapolates`) if there
+ * are several jobs. Errors as above. */
 int ff__sim_run_jobs(const struct ff__sim_config *config, struct ff__sim_job *jobs, uint32_t count,
                      struct ff__sim_result *all, struct ff_error *error);
 

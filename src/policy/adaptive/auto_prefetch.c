@@ -1,11 +1,11 @@
-/* Reacts to faults, or prefetches ahead as well: whichever had the shorter launches. Ours.
+/* Reacts to faults only, or prefetches ahead as well: the way whose launches were shorter. Ours.
  *
  * What a fault brings is decided by forest with whole blocks: pairs of blocks where a range is
- * linear; and by common/sparse.h where little of a range is used. Meanwhile correlation-plus learns
- * which blocks kernels use, and predicts their uses. Whether to follow it and bring blocks ahead of
- * faults, too, depends on the machine: where the host's processors compute, prefetching takes them
- * from that. So both ways are tried in turns on launches that recur, and compared by the time that
- * launches with the same execution IDs took. */
+ * linear; and by adaptive/sparse.h where little of a range is used. Meanwhile correlation-plus
+ * learns which blocks kernels use, and predicts their uses. Whether to follow it and bring blocks
+ * ahead of faults, too, depends on the machine: where the host's processors compute, prefetching
+ * takes them from that. So both ways are tried in turns on launches that recur, and compared by the
+ * time that launches with the same execution IDs took. */
 #include "policy/adaptive/sparse.h"
 #include "policy/common/inner.h"
 #include "policy/registry.h"
