@@ -16,7 +16,7 @@
  *   - Handlers may access managed memory, whatever they interrupt. While a thread holds what others
  *     may wait for, it gets no signals and cannot be cancelled.
  *   - A handler may call ff_mem_lookup(), ff_context_owns(), ff_mem_write(), ff_mem_prefetch(),
- *     ff_mem_advise(), ff_launch_end(), ff_memory_limit(), ff_stats_read() and
+ *     ff_mem_hint(), ff_launch_end(), ff_memory_limit(), ff_stats_read() and
  *     ff_stream_synchronize(). The others allocate memory.
  *   - ff_stream_synchronize() waits with signals. A handler may leave it, and accesses, by
  *     siglongjmp(). What any other function has allocated is lost then.
@@ -174,22 +174,26 @@ FF_API int ff_mem_write(struct ff_context *context, void *to, const void *from, 
 FF_API int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size,
                            uint32_t device);
 
-enum ff_advice_kind {
+/* What a program says of its own memory. */
+enum ff_hint {
     /* The content of whole pages inside is dead and may be dropped; they read as zeros or old data
      * afterwards. */
-    FF_ADVISE_DISCARD,
+    FF_HINT_DISCARD,
     /* Whole pages inside are written before they are read: those that are on no device need not be
      * copied there. */
-    FF_ADVISE_OVERWRITE,
-    FF_ADVISE_EVICT, /* will not be used for a long time: evict it to the host now */
-    FF_ADVISE_HOME,  /* `device` is where kernels will use it */
+    FF_HINT_OVERWRITE,
+    FF_HINT_EVICT, /* will not be used for a long time: evict it to the host now */
+    FF_HINT_HOME,  /* `device` is where kernels will use it */
     /* An allocator of the application has taken the memory back, and will not read its content. It
      * stays resident until it is evicted; a system with discard=inactive then does not copy it. */
-    FF_ADVISE_INACTIVE,
-    FF_ADVISE_ACTIVE, /* in use again; must be called before the first write */
+    FF_HINT_INACTIVE,
+    FF_HINT_ACTIVE, /* in use again; must be called before the first write */
 };
-FF_API int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
-                         enum ff_advice_kind advice, uint32_t device);
+
+/* Gives a hint on [pointer, pointer + size); `device` counts for FF_HINT_HOME alone. -EINVAL: no
+ * such hint or device, or the memory is not in one allocation. */
+FF_API int ff_mem_hint(struct ff_context *context, const void *pointer, size_t size,
+                       enum ff_hint hint, uint32_t device);
 
 /* ---- streams and launches ---- */
 
