@@ -15,7 +15,8 @@ all: setup
 setup:
 	scripts/setup.sh
 
-# Builds without the tests and what only they need. DESTDIR is put in front of every path that is written to.
+# Builds without the tests and what only they need. DESTDIR is put in front of every path that is
+# written to.
 PREFIX ?= /usr/local
 install:
 	cmake --preset install -DCMAKE_INSTALL_PREFIX='$(PREFIX)'
@@ -53,15 +54,20 @@ stress: all
 	scripts/setup.sh scripts/packages-stress.txt
 	TEST_STRESS_SECONDS=60 build/tests/test_soft_stress
 	tests/programs/clblast.sh build/farfault xger xgemv xtrsv xgemm
-	for script in allocators clfft clpeak gegl hashcat openmm pocl pyopencl; do tests/programs/$$script.sh build/farfault || exit 1; done
+	for script in allocators clfft clpeak gegl hashcat openmm pocl pyopencl; do \
+	    tests/programs/$$script.sh build/farfault || exit 1; done
 	for what in move huge_pages io_uring; do \
-	    TEST_WITHOUT=$$what ctest --test-dir build --output-on-failure -LE $$what -R '^(soft|runtime|preload)\.' || exit 1; done
+	    TEST_WITHOUT=$$what ctest --test-dir build --output-on-failure -LE $$what \
+	        -R '^(soft|runtime|preload)\.' || exit 1; done
 	TEST_STRESS_FAULTS=1000000 build/tests/test_soft_counters
 	TEST_REPEATS=300 build/tests/share/test_share_programs
-	TEST_REPEATS=60 ctest --test-dir build -R '^cli\.(share_)?crash$$' --output-on-failure --timeout 3600
-	for test in soft_process soft_two_devices soft_guests soft_every_call runtime_context soft_link soft_describe; do \
+	TEST_REPEATS=60 ctest --test-dir build -R '^cli\.(share_)?crash$$' --output-on-failure \
+	    --timeout 3600
+	for test in soft_process soft_two_devices soft_guests soft_every_call runtime_context \
+	    soft_link soft_describe; do \
 	    TEST_REPEATS=1 build/tests/test_$$test || exit 1; done
-	for test in soft_io soft_pinned runtime_active runtime_write soft_program_calls soft_small_device; do \
+	for test in soft_io soft_pinned runtime_active runtime_write soft_program_calls \
+	    soft_small_device; do \
 	    TEST_REPEATS=200 build/tests/test_$$test || exit 1; done
 	TEST_REPEATS=50 ctest --test-dir build -R preload.mixture --output-on-failure
 

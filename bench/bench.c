@@ -99,7 +99,7 @@ static void bench_migration(void) {
     struct ff_context *context = open_context("nvidia-1", size + 8 * MB, FF_HANDLER_ADAPTIVE);
     char *data = alloc_managed(context, size);
     memset(data, 1, size);
-    ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0);
+    ff_mem_hint(context, data, size, FF_HINT_EVICT, 0);
     struct series in = {.count = 0}, in_copy = {.count = 0}, out = {.count = 0};
     double gb = (double)size / 1e9;
     for (int run = -1; run < bench.runs; run++) {
@@ -113,7 +113,7 @@ static void bench_migration(void) {
         for (size_t i = 0; i < size; i += FF_PAGE_SIZE)
             data[i]++;
         uint64_t start = ff__clock_ns();
-        ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0);
+        ff_mem_hint(context, data, size, FF_HINT_EVICT, 0);
         double seconds_out = seconds_since(start);
         if (run < 0)
             continue;

@@ -78,8 +78,7 @@ static void close_faulting(struct faulting *faulting) {
 
 static double fault_seconds(struct faulting *faulting) {
     for (size_t i = 0; i < faulting->count; i++)
-        ff_mem_advise(faulting->context, faulting->ranges[i], faulting->range_size, FF_ADVISE_EVICT,
-                      0);
+        ff_mem_hint(faulting->context, faulting->ranges[i], faulting->range_size, FF_HINT_EVICT, 0);
     struct touching touching = {faulting->ranges, faulting->range_size, faulting->count,
                                 faulting->shape->unit};
     return touch_seconds(&touching, faulting->shape->threads);

@@ -19,9 +19,9 @@ bool predict_cost(const char *code, struct predict_cost *cost);
 /* Codes that work on this CPU, the one that is used first; NULL past the end. */
 const char *predict_code(unsigned index);
 
-/* Nanoseconds of tables of contexts (learn/page_context.h), over as many streams: from a new access
- * to the answer, one stream's after the other's; each timed by itself, clock reads included; and to
- * learn what the answer should have been. */
+/* Nanoseconds of tables of contexts (learn/train/page_context.h), over as many streams: from a new
+ * access to the answer, one stream's after the other's; each timed by itself, clock reads included;
+ * and to learn what the answer should have been. */
 struct context_cost {
     double row, single, teach;
     double clock; /* of the clock reads alone */

@@ -69,7 +69,8 @@ has_part() {
 }
 
 echo \
-    "links: ${links:-not paced}; $memory a device; $rounds rounds; $(nproc) processors, load $(cut -d' ' -f1 /proc/loadavg)"
+    "links: ${links:-not paced}; $memory a device; $rounds rounds; $(nproc) processors," \
+    "load $(cut -d' ' -f1 /proc/loadavg)"
 
 # ---- a program at 150 %, with one idle neighbour
 idle_neighbour() {
@@ -88,12 +89,13 @@ idle_neighbour() {
     memharvester=$(median "$folder/$1.memharvester.shared") \
         both=$(median "$folder/$1.deepum-far-peers.shared")
     echo \
-        "$1 at 150 % with an idle neighbour: $memharvester s with memharvester, $both s with deepum-far-peers"
+        "$1 at 150 % with an idle neighbour: $memharvester s with memharvester," \
+        "$both s with deepum-far-peers"
     for system in nvidia preevict-host memharvester deepum-far; do
         alone=$(median "$folder/$1.$system.alone")
         echo \
-            "  $system with the host alone: $alone s, $(ratio "$alone" "$memharvester") and $(ratio "$alone" "$both")" \
-            "times as long"
+            "  $system with the host alone: $alone s, $(ratio "$alone" "$memharvester") and" \
+            "$(ratio "$alone" "$both") times as long"
     done
 }
 
@@ -124,8 +126,9 @@ yielding_program() {
     nothing=$(median "$folder/yielder.nothing") not_lent=$(median "$folder/yielder.preevict-host") \
         lent=$(median "$folder/yielder.memharvester")
     echo \
-        "a yielding program: $nothing s alone, $not_lent s beside one that borrows nothing, $lent s beside one that had" \
-        "borrowed its memory: $(ratio "$lent" "$not_lent") of that, $(ratio "$lent" "$nothing") of alone"
+        "a yielding program: $nothing s alone, $not_lent s beside one that borrows nothing," \
+        "$lent s beside one that had borrowed its memory: $(ratio "$lent" "$not_lent") of that," \
+        "$(ratio "$lent" "$nothing") of alone"
 }
 
 # ---- two harvesters, one idle neighbour
@@ -145,7 +148,8 @@ two_harvesters() {
     stop_broker
     a=$(median "$folder/two.a") b=$(median "$folder/two.b")
     echo \
-        "two harvesters and one idle neighbour: $a s and $b s, $(ratio "$a" "$b"); in the last round, after 4 s:"
+        "two harvesters and one idle neighbour: $a s and $b s, $(ratio "$a" "$b");" \
+        "in the last round, after 4 s:"
     cat "$folder/top"
 }
 

@@ -105,14 +105,12 @@ static const uint32_t *make_pages(const char *spec) {
 struct trial {
     struct ff__workload *workload;
     const char *gpu, *system;
-    const char
-        *bound; /* the system to compare with; NULL: fully resident, and without a policy to ask */
-    double share; /* of the footprint; 0: fully resident */
+    const char *bound; /* the system to compare with; NULL: fully resident, without a policy */
+    double share;      /* of the footprint; 0: fully resident */
     bool untimed;
-    bool curve; /* no run, but a miss-ratio curve; hits are those with the share */
-    const char
-        *beside; /* NULL, or a workload: JOBS - 1 more jobs run this, each on a device of its own */
-    bool bound_is_alone; /* the bound is the workload without them */
+    bool curve;          /* no run, but a miss-ratio curve; hits are those with the share */
+    const char *beside;  /* a workload that JOBS - 1 more jobs run, each on its own device; NULL */
+    bool bound_is_alone; /* the bound is the workload without those jobs */
 };
 
 struct outcome {

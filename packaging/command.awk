@@ -3,10 +3,11 @@
 #   also=MACROS awk -v name=PAGE -v summary=TEXT -v version=V -f page.awk -f command.awk
 
 # Literal words in bold, what stands for something in italics.
-function marked(text,    out, word) {
+function marked(text,    out, word, font) {
     while (match(text, /[A-Za-z0-9-]+/)) {
         word = substr(text, RSTART, RLENGTH)
-        out = out plain(substr(text, 1, RSTART - 1)) (word ~ /^[A-Z]+$/ ? "\\fI" : "\\fB") plain(word) "\\fR"
+        font = word ~ /^[A-Z]+$/ ? "\\fI" : "\\fB"
+        out = out plain(substr(text, 1, RSTART - 1)) font plain(word) "\\fR"
         text = substr(text, RSTART + RLENGTH)
     }
     return out plain(text)
@@ -48,7 +49,8 @@ in_list == "commands" { commands = commands option($0); next }
 END {
     begin(name, 1, summary, "User Commands")
     split(usage, parts, / \[OPTION/)
-    printf ".SH SYNOPSIS\n\\fB%s\\fR%s\n", plain(parts[1]), marked(substr(usage, length(parts[1]) + 1))
+    printf ".SH SYNOPSIS\n\\fB%s\\fR%s\n", plain(parts[1]),
+        marked(substr(usage, length(parts[1]) + 1))
     printf ".SH DESCRIPTION\n%s", description
     if (commands != "")
         printf ".SH COMMANDS\n%s", commands

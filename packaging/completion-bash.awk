@@ -12,12 +12,14 @@ END {
     print "\n_farfault_options() {\n    case $1 in"
     for (command in options)
         printf "    %s) echo \"%s\" ;;\n", command, substr(options[command], 2)
-    print "    esac\n}\n\n# What the value of an option is called in --help.\n_farfault_value() {\n    case $1$2 in"
+    print "    esac\n}\n\n# What the value of an option is called in --help."
+    print "_farfault_value() {\n    case $1$2 in"
     for (key in value) {
         split(key, part, SUBSEP)
         printf "    %s%s) echo '%s' ;;\n", part[1], part[2], value[key]
     }
-    print "    esac\n}\n\n# What the first argument of a command may be.\n_farfault_words() {\n    case $1 in"
+    print "    esac\n}\n\n# What the first argument of a command may be."
+    print "_farfault_words() {\n    case $1 in"
     for (command in words)
         printf "    %s) echo \"%s\" ;;\n", command, words[command]
     print "    esac\n}"

@@ -36,7 +36,10 @@ _farfault_complete_words() {
         ;;
     compare) _farfault_reply "$(_farfault_names programs)" ;;
     sim | train) _farfault_reply "$(_farfault_names workloads)" ;;
-    predict) if [[ -n $2 ]]; then _farfault_reply "$(_farfault_names workloads)"; else _farfault_files; fi ;;
+    predict)
+        if [[ -n $2 ]]; then _farfault_reply "$(_farfault_names workloads)"
+        else _farfault_files; fi
+        ;;
     list) _farfault_reply "$([[ -n $2 ]] && _farfault_names "$2" || _farfault_words list)" ;;
     help) _farfault_reply "$_farfault_commands" ;;
     *)
@@ -49,18 +52,20 @@ _farfault_complete_words() {
 
 # The first argument of the command before the word that is completed, if it has one already.
 _farfault_first() {
-    local i
+    local i word
     for ((i = 2; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in
-        -*) [[ ${COMP_WORDS[i]} == *=* || -z $(_farfault_value "${COMP_WORDS[1]}" "${COMP_WORDS[i]}") ]] || ((i++)) ;;
+        word=${COMP_WORDS[i]}
+        case $word in
+        -*) [[ $word == *=* || -z $(_farfault_value "${COMP_WORDS[1]}" "$word") ]] || ((i++)) ;;
         =) ((i++)) ;;
-        *) echo "${COMP_WORDS[i]}" && return ;;
+        *) echo "$word" && return ;;
         esac
     done
 }
 
 _farfault() {
-    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
+    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local command=${COMP_WORDS[1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         _farfault_reply "$_farfault_commands --help --version"

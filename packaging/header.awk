@@ -120,7 +120,8 @@ function head(text) {
     rest = substr(rest, length(title) + 3)
     sub(/^[^ ]* - /, "", title)
     begin(page, 3, title, "Library Functions Manual")
-    printf ".SH SYNOPSIS\n.B #include <farfault/%s>\n.PP\n.B pkg\\-config \\-\\-cflags \\-\\-libs farfault\n.SH DESCRIPTION\n", header
+    printf ".SH SYNOPSIS\n.B #include <farfault/%s>\n.PP\n", header
+    print ".B pkg\\-config \\-\\-cflags \\-\\-libs farfault\n.SH DESCRIPTION"
     in_head = 0
     if (rest != "")
         comment(rest)
@@ -150,7 +151,8 @@ in_comment || /^\/\*/ {
     else comment($0)
     next
 }
-/^#(ifn?def|if|else|endif|include|pragma)/ || /^#define (FARFAULT_[A-Z]*_H|FARFAULT_H|FF_API)/ || /^extern "C"/ || /^} *$/ { next }
+/^#(ifn?def|if|else|endif|include|pragma)/ { next }
+/^#define (FARFAULT_[A-Z]*_H|FARFAULT_H|FF_API)/ || /^extern "C"/ || /^} *$/ { next }
 /^static inline/ { sub(/^static inline /, ""); inline = 1 }
 { sub(/^FF_API /, "") }
 inline && / {$/ { sub(/ {$/, ";"); code($0); inline = 0; in_body = 1; next }

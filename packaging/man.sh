@@ -62,10 +62,16 @@ sed -E 's/\[([^]]*)\]\([^)]*\)/\1/g' "$format" | # names of documents, not links
     lowdown -s -Tman -M title=FARFAULT-TRACE -M section=5 -M source="farfault $version" -M \
         volume='File Formats Manual' |
     awk 'NR == 1 { print "\047\\\" t" } # there are tables
-         /^\.SH/ && !named { print ".SH NAME\nfarfault\\-trace \\- the format of recordings that farfault reads and writes\n.SH DESCRIPTION"; named = NR; next }
+         /^\.SH/ && !named {
+             print ".SH NAME\nfarfault\\-trace \\- the format of recordings that farfault reads " \
+                 "and writes\n.SH DESCRIPTION"
+             named = NR
+             next
+         }
          NR == named + 1 { next } # the title, which is now the name
          /^\.TH/ { $0 = $0 "\n.nh\n.nr HY 0\n.ad l" } # narrow cells cannot be adjusted
-         /^\.TS/, /^\.TE/ { gsub(/_/, "_\\:"); gsub(/\\e/, "\\:\\e") } # where a long word may be broken
+         # where a long word may be broken
+         /^\.TS/, /^\.TE/ { gsub(/_/, "_\\:"); gsub(/\\e/, "\\:\\e") }
          /^l l l l\.$/ { $0 = "lw(14n) lw(13n) lw(16n) lw(14n)." } # 80 columns in all
          { gsub(/\\fC/, "\\fB"); sub(/^\.SS/, ".SH"); sub(/^tab\(\|\) expand/, "tab(|)"); print }' |
     without_empty >"$folder/man5/farfault-trace.5"

@@ -3,7 +3,8 @@
 # separated by tabs:
 #   command  NAME     SUMMARY
 #   words    COMMAND  WORD...  what its first argument may be, where --help names all
-#   option   COMMAND  SHORT  LONG  VALUE  HOW  HELP      SHORT and VALUE may be -; HOW is required, optional or none
+#   option   COMMAND  SHORT  LONG  VALUE  HOW  HELP
+# SHORT and VALUE may be -; HOW is required, optional or none.
 set -eu
 farfault=$1
 help=$(dirname "$0")/help.sh
@@ -29,8 +30,13 @@ for command in $("$help" "$farfault" --help | sed -n \
             short = "-"
             if (text ~ /^-[^-],/) { short = substr(text, 2, 1); text = substr(text, 5) }
             how = "none"; value = "-"; name = text
-            if (text ~ /\[=/) { how = "optional"; value = text; sub(/^[^[]*\[=/, "", value); sub(/\]$/, "", value); sub(/\[=.*/, "", name) }
-            else if (text ~ /=/) { how = "required"; value = text; sub(/^[^=]*=/, "", value); sub(/=.*/, "", name) }
+            if (text ~ /\[=/) {
+                how = "optional"; value = text
+                sub(/^[^[]*\[=/, "", value); sub(/\]$/, "", value); sub(/\[=.*/, "", name)
+            } else if (text ~ /=/) {
+                how = "required"; value = text
+                sub(/^[^=]*=/, "", value); sub(/=.*/, "", name)
+            }
             sub(/^--/, "", name)
             printf "option\t%s\t%s\t%s\t%s\t%s\t%s\n", command, short, name, value, how, about
         }'

@@ -9,7 +9,8 @@ function plain(text) {
 
 # Names are looked for and copied: no word is broken, and no line is stretched.
 function begin(name, section, summary, volume) {
-    printf ".TH %s %s \"\" \"farfault %s\" \"%s\"\n.nh\n.nr HY 0\n.ad l\n", plain(toupper(name)), section, version, volume
+    printf ".TH %s %s \"\" \"farfault %s\" \"%s\"\n.nh\n.nr HY 0\n.ad l\n",
+        plain(toupper(name)), section, version, volume
     printf ".SH NAME\n%s \\- %s\n", plain(name), plain(summary)
 }
 

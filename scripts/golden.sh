@@ -1,7 +1,7 @@
 #!/bin/sh
 # Golden values: compares what deterministic runs count with what is kept in tests/golden.
 #   scripts/golden.sh            tells what differs
-#   scripts/golden.sh --update   writes the files anew: `git diff tests/golden` then shows what has changed
+#   scripts/golden.sh --update   writes the files anew: `git diff tests/golden` shows the changes
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}

@@ -21,7 +21,9 @@ for run in $(seq "$runs"); do
     done
 done
 sort -k1,1 -k2,2n -k3,3n "$times" | awk -v systems="$systems" '
-    function middle(list, count) { return (list[int((count + 1) / 2)] + list[int(count / 2) + 1]) / 2 }
+    function middle(list, count) {
+        return (list[int((count + 1) / 2)] + list[int(count / 2) + 1]) / 2
+    }
     { key = $1 " " $2; value[key, ++count[key]] = $3; if ($2 > last) last = $2 }
     END {
         number = split(systems, names, " ")

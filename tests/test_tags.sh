@@ -3,7 +3,8 @@
 # debugger, ctags and readers need not ask which. Policies outside src have names of their own.
 set -eu
 cd "$1"
-tags=$(grep -rhoE --include='*.[ch]' '\<(struct|union|enum) +[A-Za-z_][A-Za-z_0-9]* *\{' src include |
+defined='\<(struct|union|enum) +[A-Za-z_][A-Za-z_0-9]* *\{'
+tags=$(grep -rhoE --include='*.[ch]' "$defined" src include |
     awk '{ sub(/\{$/, "", $2); print $2 }' | sort)
 [ "$(echo "$tags" | wc -l)" -ge 700 ] || { echo 'too few tags were found' >&2; exit 1; }
 repeated=$(echo "$tags" | uniq -d)

@@ -16,7 +16,7 @@
  *   - Handlers may access managed memory, whatever they interrupt. While a thread holds what others
  *     may wait for, it gets no signals and cannot be cancelled.
  *   - A handler may call ff_mem_lookup(), ff_context_owns(), ff_mem_write(), ff_mem_prefetch(),
- *     ff_mem_advise(), ff_launch_end(), ff_memory_limit(), ff_stats_read() and
+ *     ff_mem_hint(), ff_launch_end(), ff_memory_limit(), ff_stats_read() and
  *     ff_stream_synchronize(). The others allocate memory.
  *   - ff_stream_synchronize() waits with signals. A handler may leave it, and accesses, by
  *     siglongjmp(). What any other function has allocated is lost then.
@@ -174,22 +174,26 @@ FF_API int ff_mem_write(struct ff_context *context, void *to, const void *from, 
 FF_API int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size,
                            uint32_t device);
 
-enum ff_advice_kind {
+/* What a program says of its own memory. */
+enum ff_hint {
     /* The content of whole pages inside is dead and may be dropped; they read as zeros or old data
      * afterwards. */
-    FF_ADVISE_DISCARD,
+    FF_HINT_DISCARD,
     /* Whole pages inside are written before they are read: those that are on no device need not be
      * copied there. */
-    FF_ADVISE_OVERWRITE,
-    FF_ADVISE_EVICT, /* will not be used for a long time: evict it to the host now */
-    FF_ADVISE_HOME,  /* `device` is where kernels will use it */
+    FF_HINT_OVERWRITE,
+    FF_HINT_EVICT, /* will not be used for a long time: evict it to the host now */
+    FF_HINT_HOME,  /* `device` is where kernels will use it */
     /* An allocator of the application has taken the memory back, and will not read its content. It
      * stays resident until it is evicted; a system with discard=inactive then does not copy it. */
-    FF_ADVISE_INACTIVE,
-    FF_ADVISE_ACTIVE, /* in use again; must be called before the first write */
+    FF_HINT_INACTIVE,
+    FF_HINT_ACTIVE, /* in use again; must be called before the first write */
 };
-FF_API int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
-                         enum ff_advice_kind advice, uint32_t device);
+
+/* Gives a hint on [pointer, pointer + size); `device` counts for FF_HINT_HOME alone. -EINVAL: no
+ * such hint or device, or the memory is not in one allocation. */
+FF_API int ff_mem_hint(struct ff_context *context, const void *pointer, size_t size,
+                       enum ff_hint hint, uint32_t device);
 
 /* ---- streams and launches ---- */
 
@@ -259,8 +263,8 @@ struct ff_stats {
     uint64_t batches;             /* groups of faults served together */
     uint64_t populated;           /* pages that got their first frame (they read as zeros) */
     uint64_t pages_in, pages_out; /* pages copied to a device, from a device */
-    uint64_t pages_lent;          /* pages evicted to another device that lends memory, */
-    uint64_t pages_fetched;       /* and that a device got back from there */
+    uint64_t pages_lent;          /* pages evicted to another device that lends memory */
+    uint64_t pages_fetched;       /* pages that came back from such a device */
     /* Bytes of other devices' memory that evicted pages take: now, and at most */
     uint64_t borrowed, borrowed_peak;
     /* Bytes of this program's device that other programs have borrowed through a broker: now, and
@@ -274,16 +278,16 @@ struct ff_stats {
     uint64_t prefetch_used, prefetch_useless;
     uint64_t refaults;                           /* faulted pages that had been evicted before */
     uint64_t evictions;                          /* blocks */
-    uint64_t advice_applied;                     /* pieces of advice that were followed, */
-    uint64_t advice_dropped;                     /* and that were not, */
-    uint64_t dropped_by_reason[FF_DROP_REASONS]; /* by enum ff_drop of farfault/policy.h */
+    uint64_t advice_applied;                     /* pieces of advice that were followed */
+    uint64_t advice_dropped;                     /* pieces of advice that were not */
+    uint64_t dropped_by_reason[FF_DROP_REASONS]; /* the same, by enum ff_drop of policy.h */
     /* Faults and evictions that a policy's `learn` was too slow to get; never launches */
     uint64_t events_dropped;
     uint64_t launches;
     uint64_t demanded; /* pages of the operands of all launches */
     uint64_t fault_ns; /* time spent serving faults, summed over threads */
-    uint64_t capacity, resident,
-        resident_peak; /* bytes of device memory: budget; held now; largest ever held */
+    /* Bytes of device memory: the budget; held now; the most that was held */
+    uint64_t capacity, resident, resident_peak;
     /* Bytes of device memory above the budget: pages that faulted while all resident ones were
      * pinned by Linux for input or output. Now, and largest ever. */
     uint64_t overshoot, overshoot_peak;
@@ -350,8 +354,8 @@ struct ff_moved {
  * ff_moved may grow. */
 struct ff_moved_list {
     uint32_t count;
-    uint32_t rest_count;  /* those that are not in `worst`, */
-    struct ff_moved rest; /* added up: no name and no number; of kernels no size either */
+    uint32_t rest_count;  /* those that are not in `worst` */
+    struct ff_moved rest; /* their sum: no name and no number; of kernels no size either */
     struct ff_moved worst[FF_MOVED_MAX];
 };
 

@@ -12,9 +12,8 @@
  * page accesses. Page p here is page p % 512 of block p / 512. */
 struct ff_future {
     uint64_t page_count, length;
-    const uint64_t
-        *first; /* [page_count + 1] p is used at position[first[p]] and those after it, */
-    const uint64_t *position; /* [length] up to that of first[p + 1], ascending */
+    const uint64_t *first;    /* [page_count + 1] where the uses of page p begin in `position` */
+    const uint64_t *position; /* [length] page p's: [first[p], first[p + 1]), ascending */
     const uint64_t *order;    /* [length] the sequence itself: pages */
 };
 

@@ -299,7 +299,7 @@ struct ff_background {
     /* Whether nothing is at work. What the work has written may then be read. */
     bool (*done)(void *self);
     /* Runs work(argument) at once, and returns how many nanoseconds that took on this machine: for
-     * who charges measured time where time is modelled. */
+     * a policy that charges measured time where time is modelled. */
     uint64_t (*time)(void *self, void (*work)(void *argument), void *argument);
 };
 

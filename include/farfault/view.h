@@ -81,10 +81,11 @@ struct ff_link_cost {
 
 /* What a device lends to evictions of other devices, in pages. All zero: nothing. */
 struct ff_lending {
-    uint64_t limit;                   /* may be lent, */
-    uint64_t lent;                    /* and is: others' blocks are there */
-    uint64_t removable, writing_back; /* of these: the host has the same; is getting it */
-    bool guests_only;                 /* the device is another program's: nothing else lies there */
+    uint64_t limit;        /* that may be lent */
+    uint64_t lent;         /* that hold blocks of other devices */
+    uint64_t removable;    /* of those lent: the host has the same content */
+    uint64_t writing_back; /* of those lent: being copied to the host */
+    bool guests_only;      /* the device is another program's: nothing else lies there */
 };
 
 /* When ranges and their pages were last used on a tier, as far as the backend tracks that

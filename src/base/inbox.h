@@ -27,7 +27,8 @@ void ff__inbox_fini(struct ff__inbox *inbox);
 /* An item for the caller to fill in; NULL: none is left. */
 void *ff__inbox_claim(struct ff__inbox *inbox);
 
-/* Puts a claimed item in. What was written to it before is seen by whoever takes it. */
+/* Puts a claimed item in. The thread that takes it sees what was written to it
+ * before. */
 void ff__inbox_put(struct ff__inbox *inbox, const void *item);
 
 bool ff__inbox_empty(const struct ff__inbox *inbox);

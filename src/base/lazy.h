@@ -9,8 +9,8 @@
 /* Zeroed bytes, or NULL when the addresses are not to be had. `size` may be 0. */
 void *ff__lazy_map(size_t size);
 
-/* The same for arrays that are soon touched all over: in large pages, where there are any, so that
- * the system is not asked for each small one. */
+/* As ff__lazy_map(), for arrays that are soon touched all over: in large pages, where there are
+ * any, so that the system is not asked for each small one. */
 void *ff__lazy_map_dense(size_t size);
 void ff__lazy_unmap(void *array, size_t size);
 

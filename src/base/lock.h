@@ -38,7 +38,7 @@ struct ff__event {
     uint32_t count, waiters;
 };
 
-/* Waits until somebody tells of the event, or a signal has come. The lock is held before and after,
+/* Waits until the event is signalled, or a signal has come. The lock is held before and after,
  * not meanwhile. */
 void ff__event_wait(struct ff__event *event, struct ff__lock *lock);
 

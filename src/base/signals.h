@@ -13,16 +13,16 @@
 /* All signals but those that say what the thread itself has done. */
 void ff__signals_fill(sigset_t *set);
 
-/* The calling thread gets none of them until the last of its holds is released. Holds nest: only
- * the outermost costs system calls, and none does in threads of farfault. */
+/* The calling thread gets none of these signals until the last of its holds is released. Holds
+ * nest: only the outermost costs system calls, and none does in threads of farfault. */
 void ff__signals_hold(void);
 void ff__signals_release(void);
 
-/* The same, within a handler that runs with these signals masked (sa_mask). */
+/* As ff__signals_hold(), within a handler that runs with these signals masked (sa_mask). */
 void ff__signals_enter_handler(void);
 void ff__signals_leave_handler(void);
 
-/* The calling thread has them all masked for ever. */
+/* The calling thread has all of these signals masked for ever. */
 void ff__signals_disown(void);
 
 #endif

@@ -108,7 +108,7 @@ struct ff__mean ff__compare_speedup(const struct ff__comparison *comparison, uns
 struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, unsigned system,
                                      unsigned first, unsigned end);
 
-/* The same of the system and of the lower bound. */
+/* Geometric mean over the programs: times of the system over the lower bound of their time. */
 struct ff__mean ff__compare_above_bound(const struct ff__comparison *comparison, unsigned system,
                                         unsigned amount);
 

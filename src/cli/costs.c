@@ -59,8 +59,7 @@ static int open_bench(const struct ff_config *like, uint64_t size, struct bench 
 
 static void evict_all(struct bench *bench) {
     for (unsigned i = 0; i < BLOCKS; i++)
-        ff_mem_advise(bench->context, (const void *)bench->ranges[i], bench->size, FF_ADVISE_EVICT,
-                      0);
+        ff_mem_hint(bench->context, (const void *)bench->ranges[i], bench->size, FF_HINT_EVICT, 0);
 }
 
 static uint64_t time_of_touches(const struct bench *bench) {

@@ -134,7 +134,7 @@ int main(int argc, char **argv) {
         return ff__complain(
             FF__EXIT_USAGE,
             "no command; to begin: farfault run ./program; all of them: farfault help");
-    if (strcmp(rest.words[0], "help") != 0) /* which is for whoever has the environment wrong */
+    if (strcmp(rest.words[0], "help") != 0) /* `help` runs with a wrong environment, too */
         status = check_environment();
     if (!status)
         status = run_command(rest.count, rest.words);

@@ -24,9 +24,10 @@ int ff__outputs_write(const struct ff__outputs *outputs, json_t *all);
 
 /* ---- a command without results ----
  *
- * Whoever asked for JSON gets an object, also if the command fails before it has results. */
+ * With --json there is an object, also if the command fails before it has results. */
 
-/* An object is expected at this path, "-" for standard output; NULL: no longer. */
+/* An object is expected at this path, "-" for standard output; NULL: it is
+ * not expected any more. */
 void ff__outputs_expect(const char *json);
 
 /* Writes one that says that the command failed, with the last complaint as `reason`, if one is

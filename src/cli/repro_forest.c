@@ -133,7 +133,7 @@ static int add_run(struct forest_repro *work, const json_t *table, const char *w
     run.simulation = (struct ff__simulation){.subject = {workload, false, work->plan->seed},
                                              .system = system,
                                              .devices = 1,
-                                             .settles = true};
+                                             .extrapolates = true};
     if (!status)
         status = add_device(work, run.gpu, &run.simulation.gpu);
     if (!status)

@@ -108,7 +108,9 @@ static double seconds_of(const struct ff__sim_job *job) {
     const struct ff__sim_result *result = &job->result;
     if (!job->repeats)
         return (double)result->time_ns * 1e-9;
-    return result->laps > 0 ? (double)result->lap_ps * 1e-12 / (double)result->laps : (double)NAN;
+    return result->repetitions > 0
+               ? (double)result->repetitions_ps * 1e-12 / (double)result->repetitions
+               : (double)NAN;
 }
 
 static void run_job(void *self, unsigned index) {

@@ -124,7 +124,7 @@ static int run(const struct ff__simulation *simulation, struct ff__workload *wor
         .check = simulation->check,
         .instructions = simulation->instructions,
         .untimed = simulation->untimed,
-        .settles = simulation->settles,
+        .extrapolates = simulation->extrapolates,
         .explain = simulation->explains ? note_finding : NULL,
         .explain_self = out,
     };

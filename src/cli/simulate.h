@@ -28,7 +28,7 @@ struct ff__simulation {
     /* Programs, each on a device of its own, which begin anew until the subject ends; all devices
      * lend each other what they do not need then */
     const struct ff__words *beside;
-    bool check, untimed, settles, explains;
+    bool check, untimed, extrapolates, explains;
     uint64_t instructions; /* of warps: the run ends after so many; 0: at its end */
     const char *trace;     /* a file to be written; NULL: none */
 };

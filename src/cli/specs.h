@@ -12,7 +12,7 @@
  * is freed with ff__words_free() after success. */
 int ff__specs_split(const char *list, struct ff__words *out, struct ff_error *error);
 
-/* The same, but a thing may be there twice. */
+/* As ff__specs_split(), but a thing may be there twice. */
 int ff__specs_split_all(const char *list, struct ff__words *out, struct ff_error *error);
 
 #endif

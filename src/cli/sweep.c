@@ -59,8 +59,10 @@ double ff__sweep_slowdown(const struct ff__sweep *sweep, unsigned cell) {
     return time_of(sweep, cell) / time_of(sweep, in_memory_cell(sweep, cell));
 }
 
-double ff__sweep_lap_ms(const struct ff__sim_result *result) {
-    return result->laps > 0 ? (double)result->lap_ps * 1e-9 / (double)result->laps : (double)NAN;
+double ff__sweep_repetition_ms(const struct ff__sim_result *result) {
+    return result->repetitions > 0
+               ? (double)result->repetitions_ps * 1e-9 / (double)result->repetitions
+               : (double)NAN;
 }
 
 /* The baseline at the same memory; false without one. */
@@ -126,7 +128,7 @@ static void run_cell(void *self, unsigned cell) {
         .beside = &sweep->beside,
         .check = sweep->check,
         .untimed = sweep->untimed,
-        .settles = sweep->settles,
+        .extrapolates = sweep->extrapolates,
         .explains = sweep->explains,
         .trace = in_memory ? NULL : sweep->trace,
     };

@@ -35,7 +35,7 @@ struct ff__sweep {
     struct ff__machine *machine; /* that the devices are of; NULL: none */
     uint64_t seed;
     unsigned devices, jobs;
-    bool check, untimed, settles, explains, anyway;
+    bool check, untimed, extrapolates, explains, anyway;
     bool curve; /* misses by the size of memory, and no systems */
     struct ff__outputs outputs;
     const char *trace; /* NULL: none */
@@ -51,7 +51,7 @@ void ff__sweep_free(struct ff__sweep *sweep);
 /* Runs all of it, shows the tables or writes JSON. Returns an exit status. */
 int ff__sweep_run(struct ff__sweep *sweep);
 
-/* The same for miss-ratio curves (curve.c). */
+/* As ff__sweep_run(), for miss-ratio curves (curve.c). */
 int ff__sweep_run_curves(struct ff__sweep *sweep);
 
 /* What the times and counts of a trace stand for, as a line of its table. */
@@ -99,7 +99,7 @@ bool ff__sweep_failed(const struct ff__sweep *sweep, unsigned cell);
 double ff__sweep_slowdown(const struct ff__sweep *sweep, unsigned cell);
 
 /* An iteration or repetition of a program beside the workload; NaN: none ended. */
-double ff__sweep_lap_ms(const struct ff__sim_result *result);
+double ff__sweep_repetition_ms(const struct ff__sim_result *result);
 
 /* Misses avoided by prefetching, against the baseline at the same memory; NaN without it. */
 double ff__sweep_coverage(const struct ff__sweep *sweep, unsigned cell);

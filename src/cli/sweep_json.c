@@ -76,9 +76,9 @@ static json_t *beside_of(const struct ff__sweep *sweep, const struct ff__simulat
         bool is_idle = strcmp(sweep->beside.items[i], FF__IDLE_DEVICE) == 0;
         const struct ff__sim_result *result = is_idle ? NULL : &simulated->beside[program++];
         ff__json_set(object, "subject", ff__json_text(sweep->beside.items[i]));
-        ff__json_set(object, "laps", ff__json_count(result ? result->laps : 0));
-        ff__json_set(object, "lap_ms",
-                     ff__json_number(result ? ff__sweep_lap_ms(result) : (double)NAN));
+        ff__json_set(object, "repetitions", ff__json_count(result ? result->repetitions : 0));
+        ff__json_set(object, "repetition_ms",
+                     ff__json_number(result ? ff__sweep_repetition_ms(result) : (double)NAN));
         json_array_append_new(list, object);
     }
     return list;

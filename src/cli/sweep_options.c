@@ -299,7 +299,7 @@ static int check_curve(const struct ff__options *options, const struct ff__sweep
         {FF__OPTION_BESIDE, options->text[FF__OPTION_BESIDE]},
         {FF__OPTION_MACHINE, options->text[FF__OPTION_MACHINE]},
         {FF__OPTION_DEVICES, sweep->devices > 1},
-        {FF__OPTION_SETTLE, sweep->settles},
+        {FF__OPTION_SETTLE, sweep->extrapolates},
         {FF__OPTION_EXPLAIN, sweep->explains},
         {FF__OPTION_CHECK, sweep->check},
     };
@@ -322,7 +322,7 @@ int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sw
         .devices = (unsigned)number[FF__OPTION_DEVICES],
         .untimed = number[FF__OPTION_UNTIMED],
         .curve = number[FF__OPTION_CURVE],
-        .settles = number[FF__OPTION_SETTLE],
+        .extrapolates = number[FF__OPTION_SETTLE],
         .explains = number[FF__OPTION_EXPLAIN],
         .anyway = number[FF__OPTION_ANYWAY],
         .check = number[FF__OPTION_CHECK],

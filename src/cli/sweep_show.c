@@ -45,7 +45,7 @@ static void add_beside(struct ff__table *table, const struct ff__sweep *sweep,
             continue;
         const struct ff__sim_result *result = &simulated->beside[program++];
         snprintf(text + used, sizeof text - used, "%s%s %.3f ms",
-                 used ? ", " : "beside: ", sweep->beside.items[i], ff__sweep_lap_ms(result));
+                 used ? ", " : "beside: ", sweep->beside.items[i], ff__sweep_repetition_ms(result));
     }
     ff__table_cell(table, "%s", text);
 }

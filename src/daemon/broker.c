@@ -14,8 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define TICK_MS  5                    /* between looks at what is being reclaimed */
-#define QUIET_MS 1000                 /* and where nothing is */
+#define TICK_MS  5                    /* between two looks while memory is being reclaimed */
+#define QUIET_MS 1000                 /* between two looks while none is */
 #define HELLO_NS UINT64_C(5000000000) /* a connection has so long to say who it is; ours */
 #define LISTENER UINT32_MAX
 #define BURST    64 /* messages of one client that are read before others have their turn */

@@ -17,7 +17,8 @@ struct ff__grant {
 /* Makes the two files, with no slot given. Negative errno. */
 int ff__grant_open(struct ff__grant *grant, uint32_t slots);
 
-/* Takes all slots and gives their memory back to the system, whoever still maps the files. */
+/* Takes all slots and gives their memory back to the system, even if a program still maps the
+ * files. */
 void ff__grant_close(struct ff__grant *grant);
 
 /* Gives so many slots more; returns how many there were. */

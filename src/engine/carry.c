@@ -157,7 +157,7 @@ void ff__pipeline_carry_out(struct ff__pipeline *pipeline, struct ff__job *job) 
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff__flight flight = {.job = job};
     take_off(pipeline, &flight);
-    ff__signals_hold(); /* whoever faults in one of its blocks waits for this thread */
+    ff__signals_hold(); /* threads that fault in one of its blocks wait for this one */
     ff__pipeline_unlock(pipeline);
     carry(pipeline, &flight);
     ff__pipeline_lock(pipeline);

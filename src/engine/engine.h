@@ -143,9 +143,9 @@ int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault
  * counted. */
 void ff__job_reset(struct ff__job *job);
 
-/* The same group once more, which had NO_ROOM or whose pages have not all come, with the job of
- * that time: the policy is not asked again about faults that it has answered, and they are not
- * counted again. */
+/* As ff__engine_fault(), for a group that had NO_ROOM or whose pages have not all come, with the
+ * job of that time: the policy is not asked again about faults that it has answered, and they are
+ * not counted again. */
 int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                            struct ff__job *job);
 
@@ -331,9 +331,10 @@ struct ff__learning_step {
 /* Whether a policy learns from events. */
 bool ff__engine_learns(const struct ff__engine *engine);
 
-/* Whether the next event finds room in the queue. A full queue drops events, and counts them:
- * learning may miss something, faults do not wait. But all that follows a missed launch would be
- * learned as another kernel's: who tells of a launch first has events learned until there is room.
+/* Whether the next event finds room in the queue. A full queue drops events, and counts them, so
+ * that faults never wait for learning. A launch must not be dropped: what follows it would be
+ * learned as another kernel's. So before a launch is recorded, events are learned until the queue
+ * has room.
  */
 bool ff__engine_can_tell(const struct ff__engine *engine);
 

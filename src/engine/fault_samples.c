@@ -67,7 +67,7 @@ static bool sample(void *self, uint32_t tier, uint32_t range, uint32_t launch, b
     return true;
 }
 
-/* And for a range that is freed. */
+/* What the engine calls when a range is freed. */
 static void forget(void *self, uint32_t range) {
     struct ff__fault_samples *samples = self;
     for (uint32_t tier = 1; tier < samples->engine->space.tier_count; tier++) {

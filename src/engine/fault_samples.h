@@ -57,7 +57,7 @@ struct ff__fault_samples {
 int ff__fault_samples_open(struct ff__fault_samples *samples, struct ff__engine *engine);
 void ff__fault_samples_close(struct ff__fault_samples *samples);
 
-/* A launch is about to begin: samples of those that have ended are no longer wanted. */
+/* A launch is about to begin: samples of launches that have ended are dropped. */
 void ff__fault_samples_begin(struct ff__fault_samples *samples, const struct ff__launch *launch,
                              uint64_t now_ns);
 

@@ -53,7 +53,7 @@ static uint32_t group_faults(struct ff__pipeline *pipeline, struct ff__fault *fa
     return group_count;
 }
 
-/* Somebody leads while this thread is busy for long. The lock is held. */
+/* Wakes a follower to lead while this thread is busy with a long operation. The lock is held. */
 void ff__fault_workers_promote(struct ff__pipeline *pipeline) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     if (!pipeline->led && pipeline->followers > 0)

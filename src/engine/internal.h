@@ -17,14 +17,14 @@ struct ff__late {
 
 /* Why a block is not evicted although its memory is wanted; only where time is real. */
 struct ff__stay {
-    uint64_t served_ns;  /* when pages of it last came for a fault, */
-    uint32_t page;       /* the first of which was this one */
-    bool lasts;          /* is protected longer than others */
-    uint64_t refused_ns; /* it could not leave: it is not tried again before then */
-    uint64_t delay_ns;   /* and how long that was put off; 0: it can leave */
+    uint64_t served_ns;  /* when pages of it last came for a fault */
+    uint32_t page;       /* the first of those pages */
+    bool lasts;          /* it is protected for longer than others */
+    uint64_t refused_ns; /* it could not leave: no eviction of it is tried before this time */
+    uint64_t delay_ns;   /* the latest delay between such tries; 0: it can leave */
 };
 
-/* Of one tier; what it says of one that has none is void. */
+/* One entry per tier. Undefined for a tier without late faults. */
 struct ff__late_pages {
     struct ff_mask faulted, written;
 };
@@ -46,19 +46,18 @@ struct ff__engine {
     struct ff__late_pages *late_pages; /* [block][tier] */
     struct ff__stay *stay;             /* [block] */
     uint32_t refused_count;            /* blocks that could not leave */
-    uint32_t unused_count;             /* faults that were, it seems, served in vain */
-    uint64_t unused_ns;                /* when the last was */
-    uint64_t grace_ns;                 /* how long a block that lasts is protected */
-    uint32_t graces;                   /* blocks that have got protection */
+    uint32_t unused_count;             /* blocks that were evicted before they were used */
+    uint64_t unused_ns;                /* when such a block last faulted again */
+    uint64_t protect_ns;               /* how long a block that `lasts` is protected */
+    uint32_t protected_count;          /* blocks that have been protected */
     uint32_t late_head, late_tail;     /* blocks with late faults whose job has finished */
-    /* Of blocks that are whole, and of those that are split; one that a backend brings has all */
+    /* Of whole blocks, and of split ones; an allocator that the backend brings serves both */
     const struct ff__allocator *whole, *split;
     void *allocator_state;
     uint32_t granule; /* of the memory of blocks, unless advice says otherwise */
     uint32_t reserve;
-    uint16_t
-        *guests; /* [block] bit t: what is on tier t was evicted to there; NULL: no device lends */
-    uint32_t *visits; /* [block][tier] how often it has come there as a guest */
+    uint16_t *guests; /* [block] bit t: it is a guest on tier t; NULL: no device lends */
+    uint32_t *visits; /* [block][tier] times that it has come there as a guest */
     struct ff_lending lending[FF_TIERS_MAX];
     /* In the order in which they came; some have left */
     struct ff__queue guest_order[FF_TIERS_MAX];
@@ -110,7 +109,7 @@ void ff__tell_leave(struct ff__engine *engine, const struct ff_leave *leave);
 void ff__tell_launch(struct ff__engine *engine, const struct ff_launch_event *event,
                      struct ff_advice_list *advice);
 
-/* And of all tiers. */
+/* Tells the policies of all kinds and tiers. */
 void ff__tell_range_added(struct ff__engine *engine, uint32_t range);
 void ff__tell_range_freed(struct ff__engine *engine, uint32_t range);
 void ff__tell_block_freed(struct ff__engine *engine, uint32_t block);
@@ -179,13 +178,13 @@ static inline bool ff__is_guest(const struct ff__engine *engine, uint32_t block,
 bool ff__peers_lend(struct ff__engine *engine, uint32_t block, uint32_t tier,
                     const struct ff_mask *pages, struct ff__job *job);
 
-/* That way has ended, with the pages that are now in it. */
+/* The way in to lent memory has ended; `in` has the pages that arrived. */
 void ff__peers_arrived(struct ff__engine *engine, const struct ff__move *in);
 
 /* A guest's move from the tier has ended. */
 void ff__peers_left(struct ff__engine *engine, const struct ff__move *out);
 
-/* These pages have come to the peer, of so many that memory was taken for. */
+/* `landed` pages have arrived on the peer; memory was taken for `taken` pages. */
 void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
                       const struct ff_mask *landed, uint32_t taken);
 
@@ -218,7 +217,7 @@ bool ff__memory_preevict(struct ff__engine *engine, uint32_t tier, struct ff__jo
  * left of the move is still there. */
 void ff__memory_left(struct ff__engine *engine, const struct ff__move *out);
 
-/* These pages begin or end to leave a device, or to come to one. */
+/* `pages` begin or end to leave a device, or to come to one. */
 void ff__memory_mark(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
                      bool leave, bool begin);
 
@@ -238,7 +237,7 @@ bool ff__memory_can_leave(const struct ff__engine *engine, uint32_t tier, uint32
 /* The block can leave, for all that is known. */
 void ff__memory_forget_refusal(struct ff__engine *engine, uint32_t block);
 
-/* These pages of the block are faulted on. */
+/* There are faults on `pages` of the block. */
 void ff__memory_faulted(struct ff__engine *engine, uint32_t block, uint32_t tier,
                         const struct ff_mask *pages);
 
@@ -246,7 +245,7 @@ static inline struct ff__tier_memory ff__memory_of(const struct ff__engine *engi
     return engine->whole->memory(engine, tier);
 }
 
-/* Somebody has taken memory: counts it, and sees whether it is short. */
+/* After memory was taken: updates the count, and notes whether little is left. */
 void ff__memory_count_taken(struct ff__engine *engine, uint32_t tier);
 
 void ff__memory_count(struct ff__engine *engine);

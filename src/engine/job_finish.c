@@ -43,7 +43,7 @@ bool ff__engine_take_late(struct ff__engine *engine, struct ff_fault_group *grou
                                      .faulted = pages->faulted,
                                      .written = pages->written};
     late->tiers = (uint16_t)(late->tiers & ~(1u << tier));
-    late->tier = (uint8_t)(tier + 1); /* what is late once more waits for the next job's end, */
+    late->tier = (uint8_t)(tier + 1); /* what is late once more waits for the next job's end */
     if (late_tier(engine, block, late->tier) == engine->space.tier_count) {
         engine->late_head = late->next;
         late->queued = false;

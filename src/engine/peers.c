@@ -178,7 +178,7 @@ static void note_guest(struct ff__engine *engine, uint32_t block, uint32_t tier)
     ff__queue_push(order, &guest);
 }
 
-/* These pages have come to memory that the tier lends, which was taken for `taken` pages. */
+/* Pages have arrived in memory that the tier lends, which was taken for `taken` pages. */
 static void settle(struct ff__engine *engine, uint32_t block, const struct ff__place *place,
                    const struct ff_mask *landed, uint32_t taken) {
     struct ff__space *space = &engine->space;

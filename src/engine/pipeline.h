@@ -1,19 +1,15 @@
 /* The live pipeline: DeepUM's four roles around one engine (DeepUM, section 4.1).
  *
- *   fault handling several threads, the fault workers. One at a time takes faults from the backend,
- *   a batch
- *                    at a time, and groups them by block. It serves the first group itself, because
- *                    handing
- *                    it over would cost a wake-up (40 us on an idle virtual CPU), and queues the
- *                    others, for
- *                    itself and for the other workers (fault_workers.c)
- *   correlator       feeds events to the policy's `learn`, without the lock, and to its `publish`
- *                    (learning_threads.c)
- *   prefetching      asks the policy's `plan` and queues its advice (learning_threads.c)
- *   migration serves the fault queue first, then faults that came late for a busy block, then
- *                    throttled ones that are due, then evicts what is above a device's capacity,
- *                    then serves the
- *                    prefetch queue, then pre-evicts (migration.c)
+ *   fault handling   Several threads, the fault workers (fault_workers.c). One at a time takes a
+ *                    batch of faults from the backend and groups them by block. It serves the first
+ *                    group itself, because to hand it over would cost a wake-up (40 us on an idle
+ *                    virtual CPU). It queues the others, for itself and for the other workers.
+ *   correlator       Feeds events to the policy's `learn`, without the lock, and to its `publish`
+ *                    (learning_threads.c).
+ *   prefetching      Asks the policy's `plan` and queues its advice (learning_threads.c).
+ *   migration        In this order (migration.c): serves the fault queue; faults that came late for
+ *                    a busy block; throttled ones that are due; evicts what is above a device's
+ *                    capacity; serves the prefetch queue; pre-evicts.
  *
  * The correlator and the prefetching thread run only if the policy has these hooks. One lock guards
  * the engine and is held for decisions only, never while bytes move or a policy learns; jobs of
@@ -58,7 +54,7 @@ struct ff__flight {
     struct ff__flight *next, **link;
 };
 
-/* What is told of all that happens, such as a recording; from any thread, and from handlers of
+/* Called for all that happens, such as by a recording; from any thread, and from handlers of
  * signals. */
 struct ff__observer {
     void *user;
@@ -66,9 +62,10 @@ struct ff__observer {
     /* Faults as the backend saw them; NULL: not wanted. */
     void (*faults)(void *user, const struct ff__fault *faults, uint32_t count);
 
-    /* Pages of the move are about to arrive on its device, or to leave it. Told before that is so,
-     * because whoever goes on or faults then must not be told of first; what then does not move is
-     * told of once more, the other way round. NULL: not wanted. */
+    /* Pages of the move are about to arrive on its device, or to leave it. Called before they do,
+     * so that no event of a thread that goes on, or faults, because of the move comes first. For
+     * pages that then do not move it is called again, with the opposite `arrive`. NULL: not
+     * wanted. */
     void (*moves)(void *user, const struct ff__move *move, const struct ff_mask *pages,
                   bool arrive);
 
@@ -76,9 +73,9 @@ struct ff__observer {
     void (*copies)(void *user, const struct ff__move *move, const struct ff_mask *pages);
 };
 
-/* News that the program's threads leave without the lock, which costs them system calls. Whoever
- * takes the lock next takes them in before anything else, so that nobody can tell the difference,
- * but for advice that a policy gives meanwhile. */
+/* News: messages that the program's threads leave without taking the lock, which would cost them
+ * system calls. The next thread that takes the lock handles them before anything else. The effect
+ * is as if they had been handled at once, but for advice that a policy gives meanwhile. */
 struct ff__news {
     void *user;
     size_t size; /* of a piece; 0: there are none */
@@ -107,8 +104,8 @@ struct ff__pipeline {
     struct ff__observer observer;
     struct ff__news left_news;
     struct ff__inbox inbox; /* of such news */
-    bool is_urgent;         /* atomic: a launch has to be heard of at once */
-    bool launches_move;     /* a policy has had something moved when told of a launch */
+    bool is_urgent;         /* atomic: the next launch is to take the lock, and not leave news */
+    bool launches_move;     /* a policy's advice at a launch has moved something */
     struct ff__lock lock;
     pthread_cond_t progress;     /* some job has finished */
     pthread_cond_t called;       /* some call has been carried out */
@@ -214,14 +211,14 @@ struct ff__usage {
 
 struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier);
 
-/* Gives the system back what memory the device keeps for nobody. */
+/* Gives memory that the device keeps unused back to the system. */
 void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier);
 
 /* Tells the policies about a launch, or its end. */
 int ff__pipeline_launch(struct ff__pipeline *pipeline, const struct ff__launch *launch);
 
-/* The same of one that was at `now_ns`, with the lock held, which it does not give up to wait for
- * room for the event. */
+/* As ff__pipeline_launch(), for a launch at `now_ns`, with the lock held. It does not give the lock
+ * up to wait for room for the event. */
 int ff__pipeline_launch_locked(struct ff__pipeline *pipeline, const struct ff__launch *launch,
                                uint64_t now_ns);
 

@@ -22,7 +22,7 @@ bool ff__pipeline_unlock_and_serve_late(struct ff__pipeline *pipeline);
 /* Carries out and finishes a job. The lock is held before and after, not during. */
 void ff__pipeline_run_job(struct ff__pipeline *pipeline, struct ff__job *job);
 
-/* The same for a list, up to the first piece that finds no room. The lock is held. */
+/* Queues the advice of a list, up to the first piece that finds no room. The lock is held. */
 void ff__pipeline_queue_all(struct ff__pipeline *pipeline, const struct ff_advice_list *advice);
 
 /* Whether the calling thread is one of the pipeline's. */
@@ -39,7 +39,7 @@ uint64_t ff__pipeline_now(struct ff__pipeline *pipeline);
 
 /* Sleeps on a condition, at the longest that long. The lock is held. */
 void ff__pipeline_sleep(struct ff__pipeline *pipeline, pthread_cond_t *condition, uint64_t ns);
-/* The same, at the longest until then. */
+/* Sleeps on a condition until the time `ns` at the latest. The lock is held. */
 void ff__pipeline_sleep_until(struct ff__pipeline *pipeline, pthread_cond_t *condition,
                               uint64_t ns);
 

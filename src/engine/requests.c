@@ -32,7 +32,7 @@ bool ff__pipeline_claim(struct ff__pipeline *pipeline, uint32_t block, struct ff
     ff__pipeline_lock(pipeline);
     bool claimed = ff__engine_claim_block(pipeline->engine, block, pages);
     if (claimed)
-        ff__signals_hold(); /* whoever faults there waits for this thread */
+        ff__signals_hold(); /* threads that fault there wait for this one */
     ff__pipeline_unlock(pipeline);
     return claimed;
 }
@@ -103,8 +103,8 @@ static bool is_urgent(const struct ff__engine *engine) {
            ff__queue_room(&engine->events) < engine->events.capacity / 2;
 }
 
-/* The same holds for a policy that has never had anything moved when it was told of one. Samples
- * are of faults. */
+/* Whether a policy has anything moved at a launch. If it never has, launches are not urgent for it
+ * either. Samples are of faults. */
 static bool moves(const struct ff_advice_list *advice) {
     for (uint32_t i = 0; i < advice->count; i++)
         if (advice->items[i].action != FF_SAMPLE)

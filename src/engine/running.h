@@ -36,7 +36,7 @@ bool ff__running_has(const struct ff__running *running, uint32_t id);
 /* The ID of the launch that began last; FF_NONE: nothing runs. */
 uint32_t ff__running_latest(const struct ff__running *running);
 
-/* The same of those that use the range; if none is known to, of all. */
+/* The ID of the launch that began last of those that use the range; if none is known to, of all. */
 uint32_t ff__running_with(const struct ff__running *running, uint32_t range);
 
 #endif

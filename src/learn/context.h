@@ -37,8 +37,8 @@ struct ff__context {
     struct ff__context_entry *entries; /* [FF__CONTEXT_TABLES][1 << bits] */
     uint32_t bits;
     uint32_t dice;
-    uint16_t right[FF__CONTEXT_TABLES][FF__CONTEXT_STATES]; /* measured shares, */
-    uint8_t asked[FF__CONTEXT_TABLES][FF__CONTEXT_STATES];  /* of so many answers, about */
+    uint16_t right[FF__CONTEXT_TABLES][FF__CONTEXT_STATES]; /* shares of right answers */
+    uint8_t asked[FF__CONTEXT_TABLES][FF__CONTEXT_STATES];  /* about how many answers that was */
     uint8_t state[FF__CONTEXT_COUNTS][FF__CONTEXT_COUNTS];  /* by firsts and seconds */
 };
 

@@ -67,16 +67,15 @@ struct ff__predictor {
     float key_scale, value_scale, weight_scale, inner_scale, outer_scale, mix_scale;
     uint32_t key_shift, age_shift; /* of scores */
     int8_t *to_classes;            /* [class_blocks][FF__HIDDEN / FF__QUAD][FF__WIDE][FF__QUAD] */
-    /* Logits are in steps of FF__STEP_BIAS, times FF__CLASSES_MAX, plus a number for the class: the
-     * bias with that number, and what a sum is worth. */
+    /* Logits are in steps of FF__STEP_BIAS, times FF__CLASSES_MAX, plus a number for the class.
+     * class_name: the bias with that number. class_shift: the scale of a sum. */
     int32_t *class_name;
     uint32_t class_shift;
     int16_t chosen[FF__SLOTS_WIDE];
     int16_t far[FF__SLOTS_WIDE], close[FF__SLOTS_WIDE]; /* bounds for sums of logarithms */
     int16_t logs[FF__SLOTS_WIDE];                       /* ff__lsh_log */
     uint32_t converged;                                 /* so many equal deltas bypass attention */
-    uint32_t
-        printed; /* the set of slots whose tokens have a key of zero if they share: none, or all */
+    uint32_t printed; /* slots whose tokens have a key of zero if they share: none, or all */
 };
 
 /* Whether networks of this type can be made predictors of. */

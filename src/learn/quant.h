@@ -21,7 +21,7 @@ static inline float ff__quantize(float x, float step) {
     return q * step;
 }
 
-/* The same for what is never negative: 0 to 15. */
+/* The nearest step of a value that is never negative: 0 to 15. */
 static inline float ff__quantize_positive(float x, float step) {
     float q = rintf(x * (1 / step));
     q = q < 0 ? 0 : q > FF__Q_MAX - FF__Q_MIN ? FF__Q_MAX - FF__Q_MIN : q;

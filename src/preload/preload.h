@@ -68,8 +68,8 @@ void ff__fall_back(const char *name, const char *why);
 
 void ff__clock_start(void); /* a command is being enqueued */
 void ff__clock_mark(void);  /* a command is complete */
-void ff__clock_stop(
-    void); /* and the program has observed it: an account of a killed program has it */
+/* A command is complete and the program has observed it: an account of a killed program has it. */
+void ff__clock_stop(void);
 void ff__count_launch(void);
 
 void ff__footprint_add(size_t bytes);
@@ -105,7 +105,7 @@ struct ff__handles {
 #define FF__HANDLES_INIT                                                                           \
     { .lock = PTHREAD_MUTEX_INITIALIZER }
 
-/* These hold no lock of their own: the caller holds handles->lock. */
+/* For all functions below the caller holds handles->lock. */
 
 /* The handle has no object yet. False: no memory. */
 bool ff__handles_put(struct ff__handles *handles, const void *handle, void *object);

@@ -2,8 +2,8 @@
  * another one. */
 #include "report/account.h"
 
-#include "report/advice.h"
 #include "report/moved.h"
+#include "report/tip.h"
 
 #include <inttypes.h>
 
@@ -168,7 +168,7 @@ void ff__account_print_json(const struct ff__account *account, const struct ff__
                             FILE *file) {
     bool has_context = ff__account_has_context(account);
     struct writer all = {file, 0, true}, *writer = &all;
-    char advice[FF__ADVICE];
+    char tip[FF__TIP];
     open_bracket(writer, NULL, '{');
     put_text(writer, "mode", ff__mode_name(account->mode));
     put_text(writer, "reason", account->reason);
@@ -182,7 +182,7 @@ void ff__account_print_json(const struct ff__account *account, const struct ff__
     put_stats(writer, account);
     put_moved_list(writer, "kernels", &account->kernels, put_kernel);
     put_moved_list(writer, "buffers", &account->buffers, put_buffer);
-    put_text(writer, "advice", ff__advice_find(account, advice) ? advice : NULL);
+    put_text(writer, "tip", ff__tip_find(account, tip) ? tip : NULL);
     if (findings->asked)
         put_findings(writer, findings);
     put_fallbacks(writer, account);

@@ -1,9 +1,9 @@
 /* Accounts for people. */
 #include "report/account.h"
 
-#include "report/advice.h"
 #include "report/moved.h"
 #include "report/text.h"
+#include "report/tip.h"
 
 #include <inttypes.h>
 
@@ -66,10 +66,10 @@ static void print_plain(FILE *file, const struct ff__account *account) {
 
 /* What moved, for which kernels and of which buffers, and what would help. */
 static void print_moved(const struct ff__account *account, FILE *file) {
-    char advice[FF__ADVICE];
+    char tip[FF__TIP];
     ff__moved_print(&account->kernels, &account->buffers, file);
-    if (ff__advice_find(account, advice))
-        fprintf(file, "  advice     %s\n", advice);
+    if (ff__tip_find(account, tip))
+        fprintf(file, "  tip        %s\n", tip);
 }
 
 static void print_findings(FILE *file, const struct ff__findings *findings) {

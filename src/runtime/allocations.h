@@ -55,7 +55,7 @@ bool ff__allocation_find(const struct ff__allocations *all, uint64_t page, struc
 void ff__allocation_show(struct ff__allocations *all, uint32_t first_block, uint64_t page_count);
 void ff__allocation_hide(struct ff__allocations *all, uint32_t first_block, uint64_t page_count);
 
-/* It is there from now on, with its place and size filled in; and is not any more. */
+/* The allocation exists from now on, with its place and size filled in; or ends. */
 void ff__allocation_begin(struct ff__allocations *all, struct ff__allocation *allocation);
 void ff__allocation_end(struct ff__allocations *all, struct ff__allocation *allocation);
 

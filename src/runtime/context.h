@@ -28,7 +28,7 @@ struct ff_context {
     uint32_t process; /* that opened it */
 };
 
-/* In a forked child the context of its parent is data that nobody works on: locks may be held by
+/* In a forked child the context of its parent is data that no thread works on: locks may be held by
  * threads that the child does not have. Every function of farfault.h asks first. */
 static inline bool ff__context_is_inherited(const struct ff_context *context) {
     return context->process != ff__process_number();

@@ -1,4 +1,4 @@
-/* Hints about managed memory: ff_mem_prefetch, ff_mem_advise; and how much of it a device may have.
+/* Hints about managed memory: ff_mem_prefetch, ff_mem_hint; and how much of it a device may have.
  */
 #include "runtime/ranges.h"
 
@@ -25,7 +25,7 @@ int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size
     return 0;
 }
 
-/* ---- advice ---- */
+/* ---- what the program says of its memory ---- */
 
 static void evict_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
                         void *argument) {
@@ -57,7 +57,7 @@ static void activity_piece(struct ff_context *context, uint32_t block, size_t fi
     ff__pipeline_set_inactive(&context->pipeline, block, &pages, inactive);
 }
 
-struct hint {
+struct hint_call {
     struct ff_context *context;
     const void *pointer;
     size_t size;
@@ -65,33 +65,33 @@ struct hint {
 };
 
 static void take_hint(void *argument) {
-    struct hint *it = argument;
+    struct hint_call *it = argument;
     ff__for_each_piece(it->context, it->pointer, it->size, it->piece, NULL);
 }
 
-int ff_mem_advise(struct ff_context *context, const void *pointer, size_t size,
-                  enum ff_advice_kind advice, uint32_t device) {
+int ff_mem_hint(struct ff_context *context, const void *pointer, size_t size, enum ff_hint hint,
+                uint32_t device) {
     if (ff__context_is_inherited(context))
         return -EPERM;
     struct ff__span range;
     if (!ff__range_covers(context, pointer, size))
         return -EINVAL;
-    bool inactive = advice == FF_ADVISE_INACTIVE;
-    struct hint hint = {context, pointer, size, NULL};
-    switch (advice) {
-    case FF_ADVISE_INACTIVE:
-    case FF_ADVISE_ACTIVE:
+    bool inactive = hint == FF_HINT_INACTIVE;
+    struct hint_call call = {context, pointer, size, NULL};
+    switch (hint) {
+    case FF_HINT_INACTIVE:
+    case FF_HINT_ACTIVE:
         ff__for_each_piece(context, pointer, size, activity_piece, &inactive);
         return 0;
-    case FF_ADVISE_DISCARD:
-    case FF_ADVISE_EVICT:
-        hint.piece = advice == FF_ADVISE_EVICT ? evict_piece : discard_piece;
-        ff__context_move(context, take_hint, &hint);
+    case FF_HINT_DISCARD:
+    case FF_HINT_EVICT:
+        call.piece = hint == FF_HINT_EVICT ? evict_piece : discard_piece;
+        ff__context_move(context, take_hint, &call);
         return 0;
-    case FF_ADVISE_OVERWRITE:
+    case FF_HINT_OVERWRITE:
         ff__for_each_piece(context, pointer, size, overwrite_piece, NULL);
         return 0;
-    case FF_ADVISE_HOME:
+    case FF_HINT_HOME:
         if (device >= context->config.devices || !ff__range_find(context, pointer, &range))
             return -EINVAL;
         ff__context_set_home(context, &range, ff_tier_of_device(device));

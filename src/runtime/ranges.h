@@ -15,7 +15,7 @@ struct ff__span {
 /* The allocation that `pointer` lies in. False: it is in none. */
 bool ff__range_find(struct ff_context *context, const void *pointer, struct ff__span *out);
 
-/* The same with the pipeline's lock held. */
+/* As ff__range_find(), with the pipeline's lock held. */
 bool ff__range_find_locked(const struct ff_context *context, const void *pointer,
                            struct ff__span *out);
 
@@ -27,7 +27,7 @@ bool ff__range_covers(const struct ff_context *context, const void *pointer, siz
 int ff__range_make(struct ff_context *context, uint64_t page_count, bool shared,
                    struct ff__span *out);
 
-/* Ends it. Within a call of the pipeline. */
+/* Ends a range. Within a call of the pipeline. */
 void ff__range_unmake(struct ff_context *context, uint32_t range);
 
 /* Has pages moved for the program, and returns when that is done: on its own thread where such
@@ -38,7 +38,7 @@ void ff__context_move(struct ff_context *context, void (*run)(void *argument), v
  * old one is evicted. */
 void ff__context_set_home(struct ff_context *context, const struct ff__span *range, uint32_t tier);
 
-/* The same with the pipeline's lock held, which it gives up to evict. */
+/* As ff__context_set_home(), with the pipeline's lock held, which it gives up to evict. */
 void ff__context_set_home_locked(struct ff_context *context, const struct ff__span *range,
                                  uint32_t tier);
 

@@ -19,13 +19,16 @@
 #define MARGIN    (2 * FF_BLOCK_SIZE) /* what a program may have beside what it uses */
 #define LOW_NS    UINT64_C(500000000) /* it lends memory that it has not needed for so long */
 #define REPORT_NS UINT64_C(250000000) /* between two reports */
-#define IDLE_NS                                                                                    \
-    UINT64_C(2000000000) /* it is idle that has neither faulted nor launched for so long; */
-#define IDLE_MOST_NS                                                                               \
-    UINT64_C(64000000000) /* twice as long after each time that it was not, up to this */
-#define HARVEST_MORE 8    /* and an eighth more of others than does not fit */
-#define HARVEST_STEPS                                                                              \
-    16 /* asks for more or less once that is a sixteenth of what it has asked for */
+
+/* A program that has neither faulted nor launched for so long is idle. The time doubles, up to the
+ * second, each time that the program was not idle after all. */
+#define IDLE_NS      UINT64_C(2000000000)
+#define IDLE_MOST_NS UINT64_C(64000000000)
+
+/* A program that harvests asks for what does not fit and an eighth more; and asks anew once that
+ * has changed by a sixteenth. */
+#define HARVEST_MORE  8
+#define HARVEST_STEPS 16
 
 /* ---- joining ---- */
 

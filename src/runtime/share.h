@@ -16,9 +16,9 @@ struct ff__share {
     struct ff__neighbours neighbours;
     uint32_t tiers[FF__SHARE_DEVICES]; /* [device of the broker] */
     bool is_leased[FF_TIERS_MAX];
-    uint64_t memory; /* bytes of the own device that this program may use at most, */
-    uint64_t own;    /* that it may use now, */
-    uint64_t need;   /* and that it has asked for */
+    uint64_t memory; /* bytes of the own device that this program may use at most */
+    uint64_t own;    /* bytes of it that the program may use now */
+    uint64_t need;   /* bytes of it that the program has asked for */
     uint64_t wanted; /* of others */
     uint64_t low_ns; /* since when it needs less; 0: it does not */
     uint64_t reported_ns;

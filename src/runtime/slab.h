@@ -40,7 +40,7 @@ struct ff__slab {
 bool ff__slab_place(const struct ff__slab *slab, uint32_t page, uint32_t *first,
                     uint64_t *page_count);
 
-/* The same allocation; NULL: the page is in none. */
+/* The allocation that the page is in; NULL: none. */
 struct ff__allocation *ff__slab_find(struct ff__slab *slab, uint32_t page);
 
 /* Allocates pages, fewer than FF_LEAF_PAGES + 1, that read as zeros. -ENOMEM, and errors of a new

@@ -5,18 +5,17 @@
  * A lease is a budget of slots of 2 MiB, not certain ones. A second file has a word for each slot,
  * which both sides change by compare and swap: its state, and an epoch that the broker raises
  * whenever it takes the slot or gives it. So the broker takes slots that hold nothing, or only what
- * the program's host tier has too, without asking; and who reads of a slot claims it first and
- * looks afterwards whether it still has it.
+ * the program's host tier has too, without asking. A program that reads a slot claims it first,
+ * and checks afterwards that it still has it.
  *
- *   FREE   the program may use it
- *   USED it holds the only copy of something, or is being read: the program writes that back when
- *   its lease shrinks, or
- *          loses all leases after a time limit
- *   CLEAN  the host has the same
- *   TAKEN  it is not the program's
+ *   FREE   The program may use it.
+ *   USED   It holds the only copy of something, or is being read. When its lease shrinks the
+ *          program writes that back, or loses all leases after a time limit.
+ *   CLEAN  The host has the same content.
+ *   TAKEN  It is not the program's.
  *
- * The broker believes a word only so far as to leave the slot alone until the time limit: what it
- * has given it keeps in memory of its own. */
+ * The broker trusts a word only so far as to leave the slot alone until the time limit: it keeps
+ * what it has given in memory of its own. */
 #ifndef FF_SHARE_LEASE_H
 #define FF_SHARE_LEASE_H
 
@@ -37,7 +36,7 @@ static inline ff__slot ff__slot_read(const ff__slot *slot) {
     return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 }
 
-/* The same epoch with another state, if the word still is `before`. False: it is not. */
+/* Changes the state, and keeps the epoch, if the word still is `before`. False: it is not. */
 static inline bool ff__slot_change(ff__slot *slot, ff__slot before, enum ff__slot_state state) {
     return __atomic_compare_exchange_n(slot, &before, (before & ~(ff__slot)3) | state, false,
                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);

@@ -24,9 +24,9 @@ struct ff__places {
  * ff__frames.leaf_frame. */
 #define FF__SPLIT (UINT32_MAX - 1)
 
-/* The same of a block in single pages: what it holds are leaves, too, and no other block has a part
- * of them, but any of its pages can lie in any of them, so that it needs a 16th as many as it has
- * pages. */
+/* In place of a frame: the block is split into single pages. It holds leaves, too, of which no
+ * other block has a part; but any of its pages can lie in any of them, so that it needs a 16th as
+ * many leaves as it has pages. */
 #define FF__SPLIT_PAGES (UINT32_MAX - 2)
 
 static inline bool ff__frame_is_split(uint32_t frame) {

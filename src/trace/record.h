@@ -33,7 +33,7 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
  * writing, which was logged as a warning when it occurred, with no trace left. */
 int ff__recorder_finish(struct ff__recorder *recorder);
 
-/* The same, and frees the recorder. NULL is fine. */
+/* Finishes the recording, and frees the recorder. NULL is fine. */
 void ff__recorder_close(struct ff__recorder *recorder);
 
 /* No trace stays. NULL is fine. */

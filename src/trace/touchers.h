@@ -34,7 +34,7 @@ uint32_t ff__touchers_touch(struct ff__touchers *touchers, int32_t thread, uint3
 /* A launch begins: what the threads have done so far is forgotten. */
 void ff__touchers_begin(struct ff__touchers *touchers);
 
-/* It has ended. */
+/* A launch has ended. */
 void ff__touchers_end(struct ff__touchers *touchers);
 
 /* The work of one thread since its last touch; 0: none, or the thread runs no kernels. It is told

@@ -106,8 +106,8 @@ struct ff__script {
 struct ff__script ff__script_begin(const struct ff__workload *workload, uint64_t index,
                                    struct ff__action *out);
 
-/* True if the wanted action is one of the next `count`, which the caller then fills in; *which says
- * the how-many-eth of them. */
+/* True if the wanted action is one of the next `count`, which the caller then fills in; *which is
+ * its index among them. */
 static inline bool ff__script_turn(struct ff__script *script, uint64_t count, uint64_t *which) {
     if (script->found)
         return false;

@@ -143,10 +143,9 @@ struct ff__workload {
     uint64_t seed;
     struct ff__array *arrays;
     uint32_t array_count;
-    uint64_t
-        peak_by; /* actions: those behind them never have more allocated than these; 0: not known */
-    void *data;  /* the model's own */
-    struct ff__network *own; /* the network of the user's that it is; NULL: a built-in workload */
+    uint64_t peak_by; /* actions by whose end the most memory has been allocated; 0: not known */
+    void *data;       /* the model's own */
+    struct ff__network *own; /* the user's network that it is; NULL: a built-in workload */
 };
 
 /* "NAME[:key=value,...]", where a name with a slash, or that ends in .txt, is the path of a

@@ -39,7 +39,8 @@ has out '4.00x'
 has out '50.0 %'
 has out 'geometric means'
 has out \
-    'nvidia              50%               2.00x                     50 %  3 MiB    1 of 1  the NVIDIA driver: '
+    "nvidia              50%               2.00x                     50 %  3 MiB    1 of 1  the \
+NVIDIA driver: "
 [ ! -s err ] || fail "progress in a pipe: $(cat err)"
 
 json all.json '[10]' runs
@@ -131,7 +132,8 @@ status 0 compare --bound --runs 1 --systems demand,nvidia --memory 5M,6M --json=
 [ "$(grep -c "demand|4194304|" log)" -eq 2 ] ||
     fail "not recorded with the least memory: $(cat log)"
 has out \
-    'note: demand at 5M, nvidia at 5M, demand at 6M, nvidia at 6M moved less than the lower bound, which is wrong'
+    "note: demand at 5M, nvidia at 5M, demand at 6M, nvidia at 6M moved less than the lower bound, \
+which is wrong"
 has out 'x bound'
 json bound.json '[4]' bounds
 json bound.json 'lower bound' bounds 0 kind

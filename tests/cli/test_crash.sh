@@ -61,7 +61,8 @@ expect_synced() {
         /(^| )write\(/ { synced[name] = 0 }
         /(^| )fsync\(/ { synced[name] = 1 }
         /(^| )rename/ { renamed++; if (!synced[name]) exit failed = 1 }
-        END { exit failed || !renamed }' ../calls || fail "$1: not synced before it is renamed: $(cat ../calls)"
+        END { exit failed || !renamed }' ../calls ||
+        fail "$1: not synced before it is renamed: $(cat ../calls)"
 }
 
 reset() {
@@ -77,8 +78,8 @@ counts() {
     shift
     trace -e "trace=$counted" "$@"
     sed -nE 's/^([0-9]+ +)?([a-z0-9_]+)\(.*/\1 \2/p' ../calls |
-        awk \
-            '{ call = $NF; n = ++seen[$0]; if (n > most[call]) most[call] = n } END { for (call in most) print call, most[call] }'
+        awk '{ call = $NF; n = ++seen[$0]; if (n > most[call]) most[call] = n }
+            END { for (call in most) print call, most[call] }'
 }
 
 # each CALLS EFFECT COMMAND...: in one run after the other; after_EFFECT checks what is left.

@@ -39,7 +39,7 @@ json moved.json add runs 0 buffers 9 first_kernel
 json moved.json 4194304 runs 0 buffers 9 size
 json moved.json 4194304 runs 0 buffers 9 touched_bytes
 json moved.json 1 runs 0 buffers 9 launches
-json moved.json null runs 0 advice
+json moved.json null runs 0 tip
 status 0 run --memory 16M -- ./client turns
 has err '    add                           10     4 MiB '
 has err '    5 more                    20 MiB    20 MiB '
@@ -113,17 +113,20 @@ mistake 0 \
     'farfault run: nothing was managed: ./client looked at OpenCL devices, but made no buffers' \
     run -- ./client devices
 mistake 0 \
-    'farfault run: nothing was managed: ./client used only what farfault does not manage: clCreateImage (1 call)' \
+    "farfault run: nothing was managed: ./client used only what farfault does not manage: \
+clCreateImage (1 call)" \
     run -- ./client image
 mistake 0 \
-    'farfault run: nothing was managed: ./client made no OpenCL buffers; its 1 launches used memory of their own, *' \
+    "farfault run: nothing was managed: ./client made no OpenCL buffers; its 1 launches used \
+memory of their own, *" \
     run -- ./client malloc
 mistake 0 'farfault run: nothing was managed: ./client looked *' run --quiet -- ./client devices
 LD_PRELOAD=$preload ./client devices 2>err
 has err 'farfault: nothing was managed: this program looked at OpenCL devices'
 FARFAULT_MEMROY=4M LD_PRELOAD=$preload ./client devices 2>err
 has err \
-    'farfault: the environment has FARFAULT_MEMROY, which is not a setting; the nearest is FARFAULT_MEMORY'
+    "farfault: the environment has FARFAULT_MEMROY, which is not a setting; the nearest is \
+FARFAULT_MEMORY"
 
 # ---- too little of something
 
@@ -151,13 +154,15 @@ unset FARFAULT_ADDRESS_SPACE
 mkdir disk
 if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
     unshare -rm sh -c \
-        "mount -t tmpfs -o size=8M none disk && exec $farfault run --memory 4M --host disk/x -- ./client buffer 32" \
+        "mount -t tmpfs -o size=8M none disk &&
+        exec $farfault run --memory 4M --host disk/x -- ./client buffer 32" \
         >out 2>err
     got=$?
     [ $got -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] || fail "full disk: status $got: $(cat err)"
     has err 'farfault: no managed memory for 33554432 bytes: the host file has no room left'
     says 1 '*No space left on device*no trace was written to *disk/t' unshare -rm sh -c \
-        "mount -t tmpfs -o size=8k none disk && exec $farfault record --quiet --touches --memory 16M --output disk/t -- ./client buffer 32"
+        "mount -t tmpfs -o size=8k none disk && exec $farfault record --quiet --touches \
+        --memory 16M --output disk/t -- ./client buffer 32"
 else
     echo 'not tested: a full disk (no right to mount one)'
 fi

@@ -1,6 +1,6 @@
-/* The tables of what moved, and the advice that follows from it. */
-#include "report/advice.h"
+/* The tables of what moved, and the tip that follows from it. */
 #include "report/moved.h"
+#include "report/tip.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,6 +26,12 @@ static void check_tables(const struct ff_moved_list *kernels, const struct ff_mo
     free(text);
 }
 
+/* The line of a buffer of 1 MiB that nothing was moved of. */
+#define ROW(number)                                                                                \
+    "    buffer " #number                                                                          \
+    "                   1 MiB       0 B         0         0       0 B       0 B "                  \
+    "    0.000  k\n"
+
 static void test_tables(void **state) {
     static const struct ff_moved_list none = {.count = 0};
     static const struct ff_moved_list kernels = {
@@ -43,24 +49,21 @@ static void test_tables(void **state) {
         .count = 7, .rest_count = 2, .rest = {.size = 3 * MB, .faults = 2}};
     (void)state;
     for (uint32_t i = 0; i < 7; i++)
-        buffers.worst[i] = (struct ff_moved){.kernel = "add", .number = 9 - i, .size = MB};
+        buffers.worst[i] = (struct ff_moved){.kernel = "k", .number = 9 - i, .size = MB};
     buffers.worst[6].faults = 1;
     check_tables(&none, &none, "");
     check_tables(&kernels, &buffers, "\
   by kernel                 launches  operands    faults  refaults        in       out  stall, s\n\
     a_name_that_is_longer_         3     8 MiB         7         5    24 MiB     1 MiB     1.500\n\
     (without a name)               1                   0         0       0 B       0 B     0.000\n\
-  by buffer                     size   touched    faults  refaults        in       out  stall, s  first used by\n\
-    buffer 9                   1 MiB       0 B         0         0       0 B       0 B     0.000  add\n\
-    buffer 8                   1 MiB       0 B         0         0       0 B       0 B     0.000  add\n\
-    buffer 7                   1 MiB       0 B         0         0       0 B       0 B     0.000  add\n\
-    buffer 6                   1 MiB       0 B         0         0       0 B       0 B     0.000  add\n\
-    buffer 5                   1 MiB       0 B         0         0       0 B       0 B     0.000  add\n\
+  by buffer                     size   touched    faults  refaults        in       out  stall, s\
+  first used by\n\
+" ROW(9) ROW(8) ROW(7) ROW(6) ROW(5) "\
     4 more                     5 MiB       0 B         3         0       0 B       0 B     0.000\n\
   the worst first; a stall is the time in which faults were served, summed over threads\n");
 }
 
-/* ---- advice ---- */
+/* ---- tip ---- */
 
 /* A program of 100 MiB on a device of 64 MiB: one kernel that was launched ten times, and one
  * buffer. */
@@ -82,48 +85,48 @@ static struct ff__account program(void) {
     return account;
 }
 
-static void check_advice(const struct ff__account *account, const char *expected) {
-    char advice[FF__ADVICE];
-    assert_int_equal(ff__advice_find(account, advice), expected[0] != '\0');
-    if (!strstr(advice, expected))
-        fail_msg("'%s', not '%s'", advice, expected);
+static void check_tip(const struct ff__account *account, const char *expected) {
+    char tip[FF__TIP];
+    assert_int_equal(ff__tip_find(account, tip), expected[0] != '\0');
+    if (!strstr(tip, expected))
+        fail_msg("'%s', not '%s'", tip, expected);
 }
 
-static void test_advice(void **state) {
+static void test_tip(void **state) {
     struct ff__account account = program();
     struct ff_moved *kernel = &account.kernels.worst[0], *buffer = &account.buffers.worst[0];
     (void)state;
-    check_advice(&account, "buffer 3 (100 MiB) alone is larger than the memory of a device");
+    check_tip(&account, "buffer 3 (100 MiB) alone is larger than the memory of a device");
     buffer->size = 50 * MB;
-    check_advice(&account, "a launch of relax has operands of 100 MiB, more than");
+    check_tip(&account, "a launch of relax has operands of 100 MiB, more than");
     kernel->launches = 100; /* each uses a tenth of them */
-    check_advice(&account, "");
+    check_tip(&account, "");
     kernel->launches = 2;
-    check_advice(&account, "relax brought what it uses in 5.0 times a launch, most of it buffer 3 "
-                           "(50 MiB): it seems to walk it by columns");
+    check_tip(&account, "relax brought what it uses in 5.0 times a launch, most of it buffer 3 "
+                        "(50 MiB): it seems to walk it by columns");
     buffer->is_strided = false;
-    check_advice(&account, "buffer 3 (50 MiB), which relax seems to use at random");
+    check_tip(&account, "buffer 3 (50 MiB), which relax seems to use at random");
     kernel->launches = 10;
     buffer->faults = 100000;
-    check_advice(&account, "which relax seems to use at random");
+    check_tip(&account, "which relax seems to use at random");
     buffer->prefetched_bytes =
         0; /* a system that brings single pages has as many faults in a scan */
-    check_advice(&account, "a launch of relax has operands");
+    check_tip(&account, "a launch of relax has operands");
 }
 
 static void test_little_memory(void **state) {
     struct ff__account account = program();
     (void)state;
     account.footprint = 66 * MB;
-    check_advice(&account, "only 2 MiB of memory are missing for all buffers at once: with "
-                           "--memory 70M nothing");
+    check_tip(&account, "only 2 MiB of memory are missing for all buffers at once: with "
+                        "--memory 70M nothing");
     account.devices = 2;
-    check_advice(&account, "alone is larger");
+    check_tip(&account, "alone is larger");
     account.devices = 1;
     account.footprint = 64 * MB;
-    check_advice(&account, "alone is larger");
+    check_tip(&account, "alone is larger");
     account.footprint = 71 * MB;
-    check_advice(&account, "alone is larger");
+    check_tip(&account, "alone is larger");
 }
 
 /* Nothing that matters: everything came in once, or nothing had to leave. */
@@ -131,19 +134,19 @@ static void test_no_advice(void **state) {
     struct ff__account account = program();
     (void)state;
     account.stats.pages_in = 120 * MB / 4096;
-    check_advice(&account, "");
+    check_tip(&account, "");
     account = program();
     account.stats.evictions = 0;
-    check_advice(&account, "");
+    check_tip(&account, "");
     account = program();
     account.kernels.count = account.buffers.count = 0;
-    check_advice(&account, "");
+    check_tip(&account, "");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_advice),
+        cmocka_unit_test(test_tip),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_no_advice),
     };

@@ -10,7 +10,8 @@ cp -r "$source/data/gpus" "$source/data/machines" data
 publish() {
     cat >data/published/uvmsmart.json <<END
 {"tables": [{"id": "prefetchers", "what": "Prefetchers", "rows": [
-    {"config": "OnDemand", "bench": "hotspot", "memory": "1GB", "time_us": 144226.4, "faults": 3072, "pages_in": 3072},
+    {"config": "OnDemand", "bench": "hotspot", "memory": "1GB", "time_us": 144226.4,
+     "faults": 3072, "pages_in": 3072},
     {"config": "$1", "bench": "hotspot", "memory": "1GB", "faults": 6144, "pages_in": 3072}]}]}
 END
 }
@@ -19,7 +20,8 @@ publish TBN
 status 0 repro uvmsmart
 [ ! -s err ] || fail "repro wrote to standard error: $(cat err)"
 has out \
-    "1/2  hotspot:n=1024,pyramid=2,steps=8, 1073741824 bytes: demand:prefetch=none,evict=lru-2m: 0.145382 s"
+    "1/2  hotspot:n=1024,pyramid=2,steps=8, 1073741824 bytes: demand:prefetch=none,evict=lru-2m: \
+0.145382 s"
 has out "prefetchers.time: Prefetchers: time of kernels and faults, us"
 [ "$(grep -c 'geometric mean' out)" -eq 4 ] || fail "not 4 tables: $(cat out)"
 faults=$(sed -n '/^prefetchers.faults/,/^$/p' out)
@@ -41,7 +43,8 @@ grep -q '^prefetchers.faults,OnDemand hotspot,3072\(\.0*\)*,3072' out ||
 
 publish Nonesuch
 mistake 1 \
-    "farfault repro: published/uvmsmart.json: prefetchers: unknown configuration 'Nonesuch' of 'hotspot'" \
+    "farfault repro: published/uvmsmart.json: prefetchers: unknown configuration 'Nonesuch' of \
+'hotspot'" \
     repro uvmsmart
 echo '{' >data/published/uvmsmart.json
 mistake 1 "farfault repro: */data/published/uvmsmart.json: line *" repro uvmsmart
@@ -69,7 +72,8 @@ mistake 1 'farfault repro: batches: *none-such*' repro batches
     echo '{"tables": [{"id": "evictors", "what": "Evictors", "rows": ['
     for config in LRU Random SL TBN; do
         echo \
-            "{\"config\": \"$config\", \"bench\": \"StreamTriad\", \"memory\": \"10MB\", \"faults\": 1}"
+            "{\"config\": \"$config\", \"bench\": \"StreamTriad\", \"memory\": \"10MB\", \
+\"faults\": 1}"
         [ $config = TBN ] || echo ,
     done
     echo ']}]}'

@@ -183,7 +183,8 @@ farfault=$scratch/farfault
 OCL_ICD_VENDORS=$scratch/missing
 export OCL_ICD_VENDORS
 mistake 1 \
-    'farfault run: there is no OpenCL runtime with a PoCL platform *; install the package pocl-opencl-icd' \
+    "farfault run: there is no OpenCL runtime with a PoCL platform *; install the package \
+pocl-opencl-icd" \
     run -- true
 unset OCL_ICD_VENDORS
 mkdir 'a space'

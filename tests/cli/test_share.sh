@@ -30,8 +30,8 @@ borrowed=$("$json_get" run.json runs 0 borrowed_peak)
 [ "$borrowed" -gt 0 ] && [ "$borrowed" -le $((12 << 20)) ] || fail "borrowed: $borrowed"
 [ "$("$json_get" run.json runs 0 bytes_lent)" -gt 0 ] || fail 'nothing was evicted to the neighbour'
 json run.json 0 runs 0 lent_peak # nobody else has borrowed
-says 0 '*lending    at most * borrowed, * evicted there, * back; at most 0 B lent*' "$farfault" run --share "$socket" \
-    --memory 16M --system memharvester -- "$program" --size 24M
+says 0 '*lending    at most * borrowed, * evicted there, * back; at most 0 B lent*' \
+    "$farfault" run --share "$socket" --memory 16M --system memharvester -- "$program" --size 24M
 
 status 0 top --socket "$socket" --json
 mv out top.json

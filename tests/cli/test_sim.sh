@@ -40,8 +40,8 @@ json default.json 66% runs 1 share
 status 0 sim $small --systems demand --memory 50% --csv --json=all.json
 [ "$(wc -l <out)" -eq 3 ] || fail "CSV: $(cat out)"
 case $(head -n 1 out) in
-subject,system,device,memory,share,footprint,good,reason,verified,seconds,slowdown,faults,bytes_in,bytes_out,hit_rate,time_ns,*) \
-    ;;
+subject,system,device,memory,share,footprint,good,reason,verified,seconds,slowdown,faults,\
+bytes_in,bytes_out,hit_rate,time_ns,*) ;;
 *) fail "CSV: $(head -n 1 out)" ;;
 esac
 has out "$small,demand,v100-16g,$("$json_get" all.json runs 1 memory),50%,"
@@ -203,10 +203,12 @@ status 0 export run.trace --format batches --output batches.csv
 
 cp "$source/tests/fuzz/corpus/trace/faults" faults.trace
 mistake 2 \
-    'farfault replay: faults.trace: has only the faults of a run under one system, which are no curve *' \
+    "farfault replay: faults.trace: has only the faults of a run under one system, which are no \
+curve *" \
     replay faults.trace --curve
 mistake 2 \
-    'farfault replay: faults.trace: has only the faults of a run under one system, and cannot rank systems: *' \
+    "farfault replay: faults.trace: has only the faults of a run under one system, and cannot rank \
+systems: *" \
     replay faults.trace
 mistake 2 'farfault replay: faults.trace: has only the faults *' replay run.trace faults.trace
 status 0 replay faults.trace --systems nvidia
@@ -230,7 +232,8 @@ for beside in idle wcc:size=8M,iterations=2; do
         fail "nothing was lent beside $beside"
     json beside.json 0 runs 1 bytes_peer
 done
-[ "$("$json_get" beside.json runs 2 beside 0 laps)" -gt 0 ] || fail 'the neighbour did nothing'
+[ "$("$json_get" beside.json runs 2 beside 0 repetitions)" -gt 0 ] ||
+    fail 'the neighbour did nothing'
 json beside.json idle runs 2 beside 1 subject
 has out 'beside: wcc:size=8M,iterations=2 '
 mistake 2 "farfault sim: --beside *" sim $work --beside none

@@ -156,7 +156,8 @@ mistake 2 \
     "farfault run: there is no system 'nvida'; the nearest is nvidia; see farfault list systems" \
     run -s nvida true
 mistake 2 \
-    "farfault run: there is no evict policy 'lru'; the nearest are lrm, lru-2m and lru-4k; see farfault list policies" \
+    "farfault run: there is no evict policy 'lru'; the nearest are lrm, lru-2m and lru-4k; see \
+farfault list policies" \
     run --system nvidia:evict=lru true
 mistake 2 "farfault run: policy file: $scratch/missing.so: *" run --policy missing.so -- true
 mistake 2 "farfault run: policy file $scratch/libfarfault-opencl.so exports no 'ff_policy_module'" \
@@ -181,7 +182,8 @@ unset FARFAULT_SYSTEM
 for pair in MEMROY:MEMORY SYTEM:SYSTEM PEERLINK:PEER_LINK DEVICETYPE:DEVICE_TYPE; do
     export "FARFAULT_${pair%%:*}=x"
     mistake 2 \
-        "farfault: the environment has FARFAULT_${pair%%:*}, which is not a setting; the nearest is FARFAULT_${pair#*:}" \
+        "farfault: the environment has FARFAULT_${pair%%:*}, which is not a setting; the nearest \
+is FARFAULT_${pair#*:}" \
         list
     unset "FARFAULT_${pair%%:*}"
 done
@@ -225,7 +227,8 @@ mistake 2 'farfault compare: --runs 100: *' compare --runs 100 atax
 mistake 2 'farfault compare: --size x: must be a size, such as 256M' compare --size x atax
 mistake 2 'farfault compare: --timeout x: must be a time, such as 60s' compare --timeout x atax
 mistake 2 \
-    "farfault compare: there is no bundled program 'atxa'; the nearest is atax; see farfault list programs; *" \
+    "farfault compare: there is no bundled program 'atxa'; the nearest is atax; see farfault list \
+programs; *" \
     compare atxa
 mistake 2 "farfault compare: there is no bundled program 'nothing'; see farfault list programs; *" \
     compare --programs atax,nothing
@@ -246,7 +249,8 @@ mistake 2 'farfault compare: --json missing/x: *' compare --json=missing/x atax
 # ---- lists
 
 mistake 2 \
-    "farfault list: there is no list 'cpus'; there are: systems, policies, programs, workloads, gpus" \
+    "farfault list: there is no list 'cpus'; there are: systems, policies, programs, workloads, \
+gpus" \
     list cpus
 mistake 2 \
     "farfault list: there is no workload 'bsf'; the nearest is bfs; see farfault list workloads" \
@@ -297,7 +301,8 @@ each='each must be a size, such as 256M, a share of the footprint, such as 66%, 
 mistake 2 'farfault sim: no workload; see farfault list workloads' sim
 mistake 2 'farfault replay: no trace to replay; name one: farfault replay FILE' replay
 mistake 2 \
-    "farfault sim: there is no device 'v100'; the nearest are v100-16g, v100-32g and v100-32g-pcie; see farfault list gpus, or *" \
+    "farfault sim: there is no device 'v100'; the nearest are v100-16g, v100-32g and \
+v100-32g-pcie; see farfault list gpus, or *" \
     sim --gpu v100 bfs
 mistake 2 'farfault sim: v100-16g:granule=1M: granule: must be 4096, 65536 or 2097152' sim --gpu \
     v100-16g:granule=1M bfs
@@ -305,7 +310,8 @@ mistake 2 \
     'farfault sim: gtx1080ti:granule=64K: granule: must be 4096 where host is "synchronizes"' sim \
     --gpu gtx1080ti:granule=64K bfs
 mistake 2 \
-    'farfault sim: v100-16g:walk_ns=2,colour=1: colour: is no member of the device that can be changed' \
+    "farfault sim: v100-16g:walk_ns=2,colour=1: colour: is no member of the device that can be \
+changed" \
     sim --gpu v100-16g:walk_ns=2,colour=1 bfs
 mistake 2 'farfault sim: missing.json: No such file or directory' sim --gpu missing.json bfs
 echo '{"name": "x"}' >bad.json
@@ -333,10 +339,12 @@ mistake 2 "farfault sim: 'bfs' is given twice" sim bfs bfs
 mistake 2 "farfault sim: there is no workload 'no-such-workload'; see farfault list workloads" sim \
     no-such-workload
 mistake 2 \
-    "farfault sim: there is no workload 'bert'; the nearest are bert-base, bert-inference and bert-large; *" \
+    "farfault sim: there is no workload 'bert'; the nearest are bert-base, bert-inference and \
+bert-large; *" \
     sim bert
 mistake 2 \
-    "farfault sim: --machine p4.8xlarge: there is no machine 'p4.8xlarge'; the nearest is p3.8xlarge; *" \
+    "farfault sim: --machine p4.8xlarge: there is no machine 'p4.8xlarge'; the nearest is \
+p3.8xlarge; *" \
     sim --machine p4.8xlarge bfs
 : >my.trace
 mistake 2 \
@@ -380,7 +388,8 @@ json by-variable.json false good
 mistake 2 \
     'farfault repro: name one paper; there are: uvmsmart, deepum, hlsh, huvm, forest, batches' repro
 mistake 2 \
-    "farfault repro: there is no paper 'x'; there are: uvmsmart, deepum, hlsh, huvm, forest, batches" \
+    "farfault repro: there is no paper 'x'; there are: uvmsmart, deepum, hlsh, huvm, forest, \
+batches" \
     repro x
 mistake 2 "farfault repro: --parts: 'x' names no part; there are: benchmarks,*composition" repro \
     forest --parts x

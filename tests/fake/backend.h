@@ -14,8 +14,8 @@
 
 /* What goes wrong with moves. */
 struct fake_trouble {
-    uint32_t nap_us;                 /* the longest a move takes, */
-    uint32_t slow_us;                /* and what it takes in any case */
+    uint32_t nap_us;                 /* the longest that a move takes */
+    uint32_t slow_us;                /* the shortest that a move takes */
     uint32_t fail_percent;           /* of all tries to move something */
     bool fail_midway;                /* such a try has done part of its work */
     uint32_t fail_block, fail_times; /* so many of the first tries to move this block fail, too */

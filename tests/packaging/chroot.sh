@@ -44,8 +44,8 @@ trial() {
         cp "/etc/$file" "$root/etc/$file"; done
 
     inside 'apt-get -qq update'
-    inside \
-        'apt-get -qq install --no-install-recommends /packages/farfault_*.deb pocl-opencl-icd >/dev/null'
+    inside 'apt-get -qq install --no-install-recommends /packages/farfault_*.deb pocl-opencl-icd \
+        >/dev/null'
     inside 'farfault --version; farfault list; farfault list systems'
     inside 'farfault run -m 8M -- /usr/lib/*/farfault/programs/streamtriad --size 12M --check' |
         grep 'verified: yes'
@@ -55,20 +55,19 @@ trial() {
     inside 'farfault train hotspot --distance 30 --output hotspot.model'
     inside 'farfault sim hotspot --systems hlsh-tree:model=hotspot.model'
     inside 'farfault repro batches >/dev/null'
-    inside \
-        'farfault record --touches --output t.trace -m 8M -- /usr/lib/*/farfault/programs/streamtriad --size 4M --iterations 1'
+    inside 'farfault record --touches --output t.trace -m 8M -- \
+        /usr/lib/*/farfault/programs/streamtriad --size 4M --iterations 1'
     inside 'farfault replay t.trace -m 50%'
 
-    inside \
-        'apt-get -qq install --no-install-recommends /packages/libfarfault0_*.deb /packages/libfarfault-dev_*.deb gcc g++ cmake make pkg-config libc6-dev >/dev/null'
+    inside 'apt-get -qq install --no-install-recommends /packages/libfarfault0_*.deb \
+        /packages/libfarfault-dev_*.deb gcc g++ cmake make pkg-config libc6-dev >/dev/null'
     inside 'cp -r /usr/share/doc/libfarfault-dev/examples/* .'
     inside 'cc -o saxpy embed/saxpy.c $(pkg-config --cflags --libs farfault) && ./saxpy' |
         grep 'verified: yes'
     inside 'c++ -o count consumer/count.cpp $(pkg-config --cflags --libs farfault) && ./count' |
         grep 'verified: yes'
-    inside \
-        'cmake -S consumer -B built -DSAXPY=/trial/embed/saxpy.c >/dev/null && cmake --build built >/dev/null && built/saxpy && built/count' \
-        |
+    inside 'cmake -S consumer -B built -DSAXPY=/trial/embed/saxpy.c >/dev/null &&
+        cmake --build built >/dev/null && built/saxpy && built/count' |
         grep -c 'verified: yes' | grep -qx 2
     inside 'cc -shared -fPIC policy/stride.c -o stride.so'
     inside 'farfault sim pathfinder --policy ./stride.so --systems nvidia-1:prefetch=stride'

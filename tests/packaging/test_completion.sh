@@ -20,7 +20,9 @@ offers() {
     COMPREPLY=()
     _farfault 2>/dev/null
     for reply; do
-        [[ " \${COMPREPLY[*]} " == *" \$reply "* ]] || { echo "bash: \${COMP_WORDS[*]}: '\${COMPREPLY[*]}' lacks \$reply"; exit 1; }
+        [[ " \${COMPREPLY[*]} " == *" \$reply "* ]] && continue
+        echo "bash: \${COMP_WORDS[*]}: '\${COMPREPLY[*]}' lacks \$reply"
+        exit 1
     done
 }
 offers farfault '' -- run compare sim list help
@@ -51,7 +53,8 @@ cp "$zsh_file" "$folder/_farfault"
 cat >"$folder/drive.zsh" <<END
 zmodload zsh/zpty
 zpty shell zsh -f -i
-zpty -w shell "PS1='ready ' PATH='\$PATH' fpath=('$folder' \\\$fpath); autoload -U compinit; compinit -u -D; bindkey '^I' complete-word; echo beg''un"
+zpty -w shell "PS1='ready ' PATH='\$PATH' fpath=('$folder' \\\$fpath)"
+zpty -w shell "autoload -U compinit; compinit -u -D; bindkey '^I' complete-word; echo beg''un"
 zpty -r shell seen '*begun*'
 # offers TYPED TEXT: after a tab the text is on the screen.
 offers() {

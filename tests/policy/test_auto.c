@@ -325,7 +325,7 @@ static void test_new_launch(void **state) {
 /* ---- pairs of blocks, while a range is being tried from the host ---- */
 
 /* A fault and a block cost a millisecond each, and an access two microseconds. */
-#define WORTH 1000u /* accesses that cost as much as a migration */
+#define BREAK_EVEN 1000u /* accesses that cost as much as a migration */
 static const struct ff_link_cost remote[4] = {[FF_TIER_HOST * 2 +
                                                TIER] = {0, FF_BLOCK_SIZE *UINT64_C(1000), 2000000}},
                                  local[4] = {[FF_TIER_HOST * 2 +
@@ -382,7 +382,7 @@ static bool is_brought(struct bench *bench, uint32_t block, uint32_t accesses) {
     return list.count > 0;
 }
 
-/* No second block comes before one witness has been worth its migration: each could be a witness,
+/* No second block comes before one witness has paid for its migration: each could be a witness,
  * or be used from the host. */
 static void test_pairs_wait(void **state) {
     (void)state;
@@ -391,7 +391,7 @@ static void test_pairs_wait(void **state) {
     assert_false(brings_pair(&bench, 0));
     assert_true(is_remote(&bench, 0));
     assert_false(brings_pair(&bench, 2));
-    assert_false(is_brought(&bench, 0, WORTH - 1));
+    assert_false(is_brought(&bench, 0, BREAK_EVEN - 1));
     assert_false(brings_pair(&bench, 2));
     assert_true(is_brought(&bench, 0, 1));
     assert_true(brings_pair(&bench, 2));

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#define TIER   1u
-#define BLOCKS 48u
-#define ROOM   32u
-#define WORTH  1000u /* accesses */
+#define TIER       1u
+#define BLOCKS     48u
+#define ROOM       32u
+#define BREAK_EVEN 1000u /* accesses */
 
 struct bench {
     struct fake fake;
@@ -171,7 +171,7 @@ static void test_too_little_memory(void **state) {
  * does. */
 static void test_first_leaves(void **state) {
     (void)state;
-    const uint32_t enough = WORTH * 2 / 32 + 1; /* 62.5, rounded up */
+    const uint32_t enough = BREAK_EVEN * 2 / 32 + 1; /* 62.5, rounded up */
     struct bench bench;
     bench_open(&bench, ACCESS_PS);
     announce(&bench);
@@ -212,7 +212,7 @@ static void test_room(void **state) {
     pass(&bench, 1, 10);
     for (uint32_t round = 0; round < 4; round++)
         for (uint32_t block = 10; block < 30; block++)
-            use(&bench, block, WORTH / 4);
+            use(&bench, block, BREAK_EVEN / 4);
     assert_int_equal(bench.migrations, 22);
     assert_int_equal(bench.resident, 22);
     bench_close(&bench);
@@ -231,15 +231,15 @@ static void test_enough_memory(void **state) {
     bench_close(&bench);
 }
 
-/* Witnesses are worth their migration, and become rare. */
+/* Witnesses pay for their migration, and become rare. */
 static void test_many_accesses(void **state) {
     (void)state;
     struct bench bench;
     bench_open(&bench, ACCESS_PS);
-    pass(&bench, 20, 2 * WORTH);
+    pass(&bench, 20, 2 * BREAK_EVEN);
     assert_int_equal(bench.migrations, 20 * BLOCKS);
     assert_int_equal(bench.mappings, 20);
-    assert_int_equal(bench.accesses, bench.mappings * WORTH);
+    assert_int_equal(bench.accesses, bench.mappings * BREAK_EVEN);
     assert_string_equal(found(&bench), "");
     bench_close(&bench);
 }
@@ -258,15 +258,15 @@ static void test_hot_blocks(void **state) {
     bench_open(&bench, ACCESS_PS);
     become_remote(&bench);
     uint32_t before = bench.migrations;
-    use(&bench, 5, WORTH - 1);
+    use(&bench, 5, BREAK_EVEN - 1);
     assert_int_equal(bench.migrations, before);
     use(&bench, 5, 1);
     assert_int_equal(bench.migrations, before + 1);
     pass(&bench, 1, 10);
     assert_int_equal(bench.migrations, before + 1);
-    pass(&bench, 4, 2 * WORTH);
+    pass(&bench, 4, 2 * BREAK_EVEN);
     before = bench.mappings;
-    pass(&bench, 4, 2 * WORTH);
+    pass(&bench, 4, 2 * BREAK_EVEN);
     assert_int_equal(bench.mappings - before, 3);
     assert_string_equal(
         found(&bench),
@@ -282,7 +282,7 @@ static void test_small_device(void **state) {
     bench.fake.view.capacity[TIER] = 4 * FF_BLOCK_PAGES;
     become_remote(&bench);
     uint32_t before = bench.migrations;
-    use(&bench, 5, WORTH);
+    use(&bench, 5, BREAK_EVEN);
     assert_int_equal(bench.migrations, before + 1);
     bench_close(&bench);
 }
@@ -296,7 +296,7 @@ static void test_advice_is_not_followed(void **state) {
     become_remote(&bench);
     bench.ignores = true;
     bench.advised = 0;
-    use(&bench, 5, 2 * WORTH - 1);
+    use(&bench, 5, 2 * BREAK_EVEN - 1);
     assert_int_equal(bench.advised, 1);
     use(&bench, 5, 1);
     assert_int_equal(bench.advised, 2);
@@ -311,7 +311,7 @@ static void test_small_block(void **state) {
     bench.fake.blocks[5].page_count = FF_BLOCK_PAGES / 4;
     become_remote(&bench);
     uint32_t before = bench.migrations;
-    use(&bench, 5, WORTH * 5 / 8 - 1);
+    use(&bench, 5, BREAK_EVEN * 5 / 8 - 1);
     assert_int_equal(bench.migrations, before);
     use(&bench, 5, 1);
     assert_int_equal(bench.migrations, before + 1);
@@ -331,11 +331,11 @@ static void test_all_at_once(void **state) {
     bench.ignores = true;
     bench.advised = 0;
     bench.fake.view.now_ns = PAUSE_NS + 1; /* what was before does not count */
-    pass(&bench, 2 * WORTH / 10 - 1, 10);
+    pass(&bench, 2 * BREAK_EVEN / 10 - 1, 10);
     assert_int_equal(bench.advised, 0);
     pass(&bench, 1, 10);
     assert_int_equal(bench.advised, BLOCKS);
-    pass(&bench, 4 * WORTH / 10 - 1, 10);
+    pass(&bench, 4 * BREAK_EVEN / 10 - 1, 10);
     assert_int_equal(bench.advised, BLOCKS);
     pass(&bench, 1, 10);
     assert_int_equal(bench.advised, 2 * BLOCKS);
@@ -350,7 +350,7 @@ static void test_pauses(void **state) {
     become_remote(&bench);
     bench.ignores = true;
     bench.advised = 0;
-    for (uint32_t round = 0; round < WORTH; round++) {
+    for (uint32_t round = 0; round < BREAK_EVEN; round++) {
         bench.fake.view.now_ns += PAUSE_NS + 1;
         pass(&bench, 1, 10);
     }

@@ -1,4 +1,5 @@
-"""PyOpenCL's arrays, kernels, reductions, scans and sorts, each checked with NumPy. Exit status 1 if one is wrong."""
+"""PyOpenCL's arrays, kernels, reductions, scans and sorts, each checked with NumPy. Exit status 1
+if one is wrong."""
 
 import sys
 
@@ -43,7 +44,8 @@ square(arrays[3], squares)
 expect("own kernel", squares.get(), inputs[3] ** 2)
 
 dot = pyopencl.reduction.ReductionKernel(context, numpy.int64, neutral="0", reduce_expr="a + b",
-                                         map_expr="(long) x[i] * y[i]", arguments="__global int *x, __global int *y")
+                                         map_expr="(long) x[i] * y[i]",
+                                         arguments="__global int *x, __global int *y")
 wide = [array.astype(numpy.int64) for array in inputs]
 expect("reductions", [int(dot(x, y).get()) for x, y in zip(arrays, arrays[1:])],
        [x @ y for x, y in zip(wide, wide[1:])])
@@ -56,7 +58,8 @@ found, count, _ = pyopencl.algorithm.copy_if(arrays[5], "ary[i] > 500")
 expect("filter", found.get()[:int(count.get())], inputs[5][inputs[5] > 500])
 
 keys = random.integers(0, 1 << 30, COUNT, dtype=numpy.uint32)
-sort = pyopencl.algorithm.RadixSort(context, "uint *keys", key_expr="keys[i]", sort_arg_names=["keys"])
+sort = pyopencl.algorithm.RadixSort(context, "uint *keys", key_expr="keys[i]",
+                                    sort_arg_names=["keys"])
 (in_order,), _ = sort(pyopencl.array.to_device(queue, keys))
 expect("sort", in_order.get(), numpy.sort(keys))
 

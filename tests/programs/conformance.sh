@@ -57,7 +57,8 @@ agrees() {
 # conclude CASES MANAGED: at least so many ran, and used memory that farfault managed
 conclude() {
     echo \
-        "$cases programs, $((2 * cases)) runs under farfault, $managed_cases with managed memory, $all_evictions evictions"
+        "$cases programs, $((2 * cases)) runs under farfault, $managed_cases with managed memory," \
+        "$all_evictions evictions"
     [ "$cases" -ge "$1" ] && [ "$managed_cases" -ge "$2" ] ||
         { echo "less than $1 programs, or $2 such runs" >&2; bad=1; }
 }

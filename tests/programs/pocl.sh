@@ -15,8 +15,10 @@ cd programs
 
 : >config.h
 printf '#include <CL/opencl.h>\n#include <poclu.h>\n' >pocl_opencl.h
-flags="-w -I. -I$source/poclu -I$source -I$source/include -DBUILD_ICD -DPOCL_VERSION_FULL=\"3.1\" -DCL_TARGET_OPENCL_VERSION=300
-       -DCL_HPP_TARGET_OPENCL_VERSION=120 -DCL_HPP_MINIMUM_OPENCL_VERSION=120 -DCL_HPP_ENABLE_EXCEPTIONS"
+flags="-w -I. -I$source/poclu -I$source -I$source/include -DBUILD_ICD
+       -DPOCL_VERSION_FULL=\"3.1\" -DCL_TARGET_OPENCL_VERSION=300
+       -DCL_HPP_TARGET_OPENCL_VERSION=120 -DCL_HPP_MINIMUM_OPENCL_VERSION=120
+       -DCL_HPP_ENABLE_EXCEPTIONS"
 
 # with_folder FOLDER COMMAND...: adds the folder in which a program looks for its kernels
 with_folder() {
@@ -56,7 +58,9 @@ done
 
 # What the compiler says comes when a kernel is not in PoCL's cache yet, with farfault or without.
 # test_llvm_segfault_issue_889 prints numbers that it has not been given.
-varying='s/0x[0-9a-f]*/ADDRESS/g; s/tempfile_[A-Za-z0-9]*/FILE/g; /^[0-9]* warnings* generated\.$/d; /!dbg/d; /^binary size \[[1-9]/d; /^ptr @/d; /^  %[0-9]* = call/d'
+varying='s/0x[0-9a-f]*/ADDRESS/g; s/tempfile_[A-Za-z0-9]*/FILE/g
+    /^[0-9]* warnings* generated\.$/d; /!dbg/d
+    /^binary size \[[1-9]/d; /^ptr @/d; /^  %[0-9]* = call/d'
 # PoCL 3.1 passes long vectors wrongly to printf, which prints what lies on the stack.
 unsteady='kernel test_printf_vectors
 kernel test_printf_vectors_ulongn'

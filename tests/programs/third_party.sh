@@ -36,7 +36,8 @@ managed() {
     "$farfault" run --json=summary $options -- "$@" >managed 2>errors ||
         wrong errors "$1: status $? under farfault"
     echo \
-        "$(basename "$1"): $(number footprint) bytes of buffers on $(number memory), $(number evictions) evictions"
+        "$(basename "$1"): $(number footprint) bytes of buffers on $(number memory)," \
+        "$(number evictions) evictions"
     [ "$(number footprint)" -gt "$(number memory)" ] || wrong summary "$1: all buffers fitted"
     [ "$(number evictions)" -gt 0 ] || wrong summary "$1: no evictions"
 }

@@ -61,7 +61,7 @@ static inline unsigned char *child_alloc(struct ff_context *context, size_t size
 }
 
 static inline void child_evict(struct ff_context *context, const void *pointer, size_t size) {
-    CHECK(ff_mem_advise(context, pointer, size, FF_ADVISE_EVICT, 0) == 0);
+    CHECK(ff_mem_hint(context, pointer, size, FF_HINT_EVICT, 0) == 0);
 }
 
 static inline void child_close(struct ff_context *context) {

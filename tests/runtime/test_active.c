@@ -25,8 +25,8 @@ struct user {
     pthread_t thread;
 };
 
-static void advise(const struct pool *pool, unsigned char *range, enum ff_advice_kind advice) {
-    CHECK(ff_mem_advise(pool->context, range, RANGE, advice, 0) == 0);
+static void give_hint(const struct pool *pool, unsigned char *range, enum ff_hint hint) {
+    CHECK(ff_mem_hint(pool->context, range, RANGE, hint, 0) == 0);
 }
 
 static void write_marks(unsigned char *range, uint32_t mark) {
@@ -49,9 +49,9 @@ static void *reuse_ranges(void *argument) {
         unsigned own = user->number + THREADS * ff__random_below(&random, RANGES / THREADS);
         unsigned char *range = user->pool->ranges[own];
         uint32_t mark = ff__random_below(&random, UINT32_MAX) | 1;
-        advise(user->pool, range, FF_ADVISE_INACTIVE);
+        give_hint(user->pool, range, FF_HINT_INACTIVE);
         usleep(ff__random_below(&random, 3000));
-        advise(user->pool, range, FF_ADVISE_ACTIVE);
+        give_hint(user->pool, range, FF_HINT_ACTIVE);
         write_marks(range, mark);
         usleep(ff__random_below(&random, 20000));
         CHECK(wrong_marks(range, mark) == 0);

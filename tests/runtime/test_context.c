@@ -63,7 +63,7 @@ static void test_clean_pages_are_not_copied_back(void **state) {
         size_t size = 32 * MB;
         unsigned char *data = alloc(context, size);
         memset(data, 7, size);
-        assert_int_equal(ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0), 0);
+        assert_int_equal(ff_mem_hint(context, data, size, FF_HINT_EVICT, 0), 0);
         struct ff_stats before, after;
         ff_stats_read(context, &before);
         unsigned sum = 0;
@@ -71,7 +71,7 @@ static void test_clean_pages_are_not_copied_back(void **state) {
             for (size_t i = 0; i < size; i += 4096)
                 sum += data[i];
         assert_int_equal(sum, 3 * 7 * (size / 4096));
-        assert_int_equal(ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0), 0);
+        assert_int_equal(ff_mem_hint(context, data, size, FF_HINT_EVICT, 0), 0);
         ff_stats_read(context, &after);
         assert_int_equal(after.pages_out, before.pages_out);
         assert_true(after.pages_in - before.pages_in >= size / 4096);
@@ -127,7 +127,7 @@ static void test_discard_drops_content(void **state) {
         memset(data, 9, 4 * MB);
         struct ff_stats before, after;
         ff_stats_read(context, &before);
-        assert_int_equal(ff_mem_advise(context, data, 2 * MB, FF_ADVISE_DISCARD, 0), 0);
+        assert_int_equal(ff_mem_hint(context, data, 2 * MB, FF_HINT_DISCARD, 0), 0);
         ff_stats_read(context, &after);
         assert_int_equal(after.pages_out, before.pages_out);
         assert_int_equal(data[4096], 0);
@@ -145,17 +145,17 @@ static void test_inactive_is_not_copied(void **state) {
         struct ff_context *context = open_or_skip(&config);
         unsigned char *data = alloc(context, 8 * MB);
         memset(data, 9, 8 * MB);
-        assert_int_equal(ff_mem_advise(context, data, 8 * MB, FF_ADVISE_INACTIVE, 0), 0);
+        assert_int_equal(ff_mem_hint(context, data, 8 * MB, FF_HINT_INACTIVE, 0), 0);
         assert_int_equal(data[5 * MB], 9);
         if (again)
-            assert_int_equal(ff_mem_advise(context, data, 8 * MB, FF_ADVISE_ACTIVE, 0), 0);
-        assert_int_equal(ff_mem_advise(context, data, 8 * MB, FF_ADVISE_EVICT, 0), 0);
+            assert_int_equal(ff_mem_hint(context, data, 8 * MB, FF_HINT_ACTIVE, 0), 0);
+        assert_int_equal(ff_mem_hint(context, data, 8 * MB, FF_HINT_EVICT, 0), 0);
         struct ff_stats stats;
         ff_stats_read(context, &stats);
         assert_int_equal(stats.pages_out, again ? 8 * MB / 4096 : 0);
         assert_int_equal(data[MB], again ? 9 : 0);
         data[2 * MB] = 7; /* who touches it has it in use, whatever was said */
-        assert_int_equal(ff_mem_advise(context, data, 8 * MB, FF_ADVISE_EVICT, 0), 0);
+        assert_int_equal(ff_mem_hint(context, data, 8 * MB, FF_HINT_EVICT, 0), 0);
         assert_int_equal(data[2 * MB], 7);
         ff_close(context);
     }
@@ -200,7 +200,7 @@ static void test_prefetch_brings_pages(void **state) {
     struct ff_context *context = open_or_skip(&config);
     unsigned char *data = alloc(context, 8 * MB);
     memset(data, 3, 8 * MB);
-    assert_int_equal(ff_mem_advise(context, data, 8 * MB, FF_ADVISE_EVICT, 0), 0);
+    assert_int_equal(ff_mem_hint(context, data, 8 * MB, FF_HINT_EVICT, 0), 0);
     struct ff_stats before, after;
     ff_stats_read(context, &before);
     assert_int_equal(ff_mem_prefetch(context, data, 8 * MB, 0), 0);
@@ -229,7 +229,7 @@ static void test_system_calls_reach_managed_memory(void **state) {
     assert_int_equal(pipe(fds), 0);
     for (size_t at = 0; at < 8 * MB; at += 65536) {
         memset(data + at, (int)(at >> 16), 4096);
-        assert_int_equal(ff_mem_advise(context, data + at, 4096, FF_ADVISE_EVICT, 0), 0);
+        assert_int_equal(ff_mem_hint(context, data + at, 4096, FF_HINT_EVICT, 0), 0);
         assert_int_equal(write(fds[1], data + at, 4096), 4096);
         assert_int_equal(read(fds[0], data + at + 8192, 4096), 4096);
         assert_memory_equal(data + at, data + at + 8192, 4096);

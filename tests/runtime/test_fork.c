@@ -42,8 +42,8 @@ static void call_memory(const struct inherited *it) {
     CHECK(!ff_context_owns(it->context, it->memory, PAGE));
     CHECK(ff_mem_write(it->context, it->memory, "abc", 3) == -EPERM);
     CHECK(ff_mem_prefetch(it->context, it->memory, PAGE, 0) == -EPERM);
-    for (int kind = FF_ADVISE_DISCARD; kind <= FF_ADVISE_ACTIVE; kind++)
-        CHECK(ff_mem_advise(it->context, it->memory, PAGE, (enum ff_advice_kind)kind, 0) == -EPERM);
+    for (int kind = FF_HINT_DISCARD; kind <= FF_HINT_ACTIVE; kind++)
+        CHECK(ff_mem_hint(it->context, it->memory, PAGE, (enum ff_hint)kind, 0) == -EPERM);
     CHECK(ff_memory_limit(it->context, 0, BUDGET) == -EPERM);
 }
 

@@ -137,12 +137,11 @@ static void prefetch(struct thread *thread) {
 }
 
 static void advise(struct thread *thread) {
-    static const enum ff_advice_kind kinds[] = {FF_ADVISE_EVICT,     FF_ADVISE_HOME,
-                                                FF_ADVISE_INACTIVE,  FF_ADVISE_ACTIVE,
-                                                FF_ADVISE_OVERWRITE, FF_ADVISE_DISCARD};
+    static const enum ff_hint kinds[] = {FF_HINT_EVICT,  FF_HINT_HOME,      FF_HINT_INACTIVE,
+                                         FF_HINT_ACTIVE, FF_HINT_OVERWRITE, FF_HINT_DISCARD};
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         memset(thread->own, (int)i, OWN);
-        CHECK(ff_mem_advise(thread->context, thread->own, OWN, kinds[i], 0) == 0);
+        CHECK(ff_mem_hint(thread->context, thread->own, OWN, kinds[i], 0) == 0);
     }
 }
 

@@ -17,7 +17,7 @@ static void test_stride_policy_prefetches(void **state) {
     size_t size = 48 * MB;
     unsigned char *data = alloc(context, size);
     memset(data, 5, size);
-    assert_int_equal(ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0), 0);
+    assert_int_equal(ff_mem_hint(context, data, size, FF_HINT_EVICT, 0), 0);
     struct ff_stats before, after;
     ff_stats_read(context, &before);
     unsigned sum = 0;

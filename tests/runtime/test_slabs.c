@@ -83,9 +83,9 @@ static void test_hints_are_exact(void **state) {
             data[i] = alloc(context, 8 * KB);
             memset(data[i], (int)i + 1, 8 * KB);
         }
-        ff_mem_advise(context, data[7], 8 * KB, FF_ADVISE_EVICT, 0);
+        ff_mem_hint(context, data[7], 8 * KB, FF_HINT_EVICT, 0);
         assert_int_equal(stats_of(context).pages_out, 2);
-        ff_mem_advise(context, data[8], 8 * KB, FF_ADVISE_DISCARD, 0);
+        ff_mem_hint(context, data[8], 8 * KB, FF_HINT_DISCARD, 0);
         assert_int_equal(stats_of(context).pages_out, 2);
         uint64_t faults = stats_of(context).faults;
         for (unsigned i = 0; i < 40; i++)
@@ -116,10 +116,10 @@ static void test_what_moved_is_exact(void **state) {
         data[i] = alloc(context, 12 * KB);
     for (unsigned i = 0; i < 3; i++)
         memset(data[i], 1, (i + 1) * 4 * KB);
-    ff_mem_advise(context, data[2], 12 * KB, FF_ADVISE_EVICT, 0);
+    ff_mem_hint(context, data[2], 12 * KB, FF_HINT_EVICT, 0);
     assert_int_equal(data[2][0], 1);
     ff_mem_free(context, data[1]);
-    ff_mem_advise(context, data[0], 12 * KB, FF_ADVISE_EVICT, 0); /* after the faults are counted */
+    ff_mem_hint(context, data[0], 12 * KB, FF_HINT_EVICT, 0); /* after the faults are counted */
     ff_moved_read(context, FF_MOVED_BY_ALLOCATION, &list);
     assert_int_equal(list.count, 4);
     const struct ff_moved *first = find_moved(&list, 0), *gone = find_moved(&list, 1),
@@ -148,7 +148,7 @@ static void test_counts_begin_anew(void **state) {
     struct ff_moved_list list;
     unsigned char *data = alloc(context, 4096);
     memset(data, 1, 4096);
-    ff_mem_advise(context, data, 4096, FF_ADVISE_EVICT, 0);
+    ff_mem_hint(context, data, 4096, FF_HINT_EVICT, 0);
     ff_mem_free(context, data); /* all there is: given back at once */
     assert_ptr_equal(alloc(context, 64 * KB - 1), data);
     ff_moved_read(context, FF_MOVED_BY_ALLOCATION, &list);
@@ -196,18 +196,18 @@ static void twin_hint(struct twin *twin, unsigned i) {
     size_t size = twin->size[i];
     switch (ff__random_below(&twin->random, 4)) {
     case 0:
-        ff_mem_advise(twin->context, twin->data[i], size, FF_ADVISE_EVICT, 0);
+        ff_mem_hint(twin->context, twin->data[i], size, FF_HINT_EVICT, 0);
         break;
     case 1:
         ff_mem_prefetch(twin->context, twin->data[i], size, 0);
         break;
     case 2:
-        ff_mem_advise(twin->context, twin->data[i], size, FF_ADVISE_DISCARD, 0);
+        ff_mem_hint(twin->context, twin->data[i], size, FF_HINT_DISCARD, 0);
         memset(twin->data[i], twin->value[i], size);
         break;
     default:
         twin->value[i] ^= 0x55;
-        ff_mem_advise(twin->context, twin->data[i], size, FF_ADVISE_OVERWRITE, 0);
+        ff_mem_hint(twin->context, twin->data[i], size, FF_HINT_OVERWRITE, 0);
         memset(twin->data[i], twin->value[i], size);
     }
 }

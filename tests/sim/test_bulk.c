@@ -209,13 +209,13 @@ static void test_batches(void **state) {
     }
 }
 
-static bool settles;
+static bool extrapolates;
 
 static struct ff__sim_result train(const char *spec, const char *system, uint64_t memory) {
     struct ff__workload *workload = NULL;
     struct ff_error error = {""};
     struct ff__sim_config config = {
-        .gpu = &gpu, .memory = memory, .devices = 1, .seed = 1, .settles = settles};
+        .gpu = &gpu, .memory = memory, .devices = 1, .seed = 1, .extrapolates = extrapolates};
     struct ff__sim_result result = {0};
     if (ff__gpu_read("v100-32g", GPU_FOLDER, &gpu, &error) ||
         ff__workload_open(spec, 1, &workload, &error) ||
@@ -249,13 +249,13 @@ static void test_steady_state(void **state) {
     (void)state;
     static const char *const systems[] = {"nvidia", "deepum-plus"};
     for (int i = 0; i < 2; i++) {
-        settles = false;
+        extrapolates = false;
         struct ff__sim_result all =
             train("bert-base:batch=2,iterations=24", systems[i], 2048 * MIB);
-        settles = true;
+        extrapolates = true;
         struct ff__sim_result extrapolated =
             train("bert-base:batch=2,iterations=24", systems[i], 2048 * MIB);
-        settles = false;
+        extrapolates = false;
         print_message("%s: %.3f ms, %.3f ms from %llu of %llu iterations\n", systems[i],
                       (double)all.time_ns * 1e-6, (double)extrapolated.time_ns * 1e-6,
                       (unsigned long long)extrapolated.iterations_run,

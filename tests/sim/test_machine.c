@@ -98,7 +98,7 @@ static void test_harvesting(void **state) {
     assert_true(all.stats.pages_written_back > 0);
     assert_true(peers[0].result.bytes_in < host[0].result.bytes_in);
     assert_true(peers[0].result.time_ns < host[0].result.time_ns);
-    assert_true(peers[1].result.laps > 0 && peers[1].result.lap_ps > 0);
+    assert_true(peers[1].result.repetitions > 0 && peers[1].result.repetitions_ps > 0);
 }
 
 /* The published order of techniques, and what single ones do. */

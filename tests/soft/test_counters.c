@@ -133,8 +133,8 @@ static uint64_t faults_of(struct ff_context *context) {
 static struct { uint64_t faults, evictions; } * done;
 
 struct bounds {
-    uint64_t faults; /* it ends when so many have been served, */
-    uint64_t ns;     /* and has failed if that takes so long */
+    uint64_t faults; /* it ends when so many have been served */
+    uint64_t ns;     /* it has failed if that takes longer */
 };
 
 static void open_section(struct section *section, const struct ff_config *config) {

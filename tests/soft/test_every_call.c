@@ -53,7 +53,7 @@ static void use_and_evict(struct ff_context *context, uint32_t devices) {
     (void)devices;
     for (unsigned round = 1; round <= 2; round++) {
         write_some(data, BUDGET, round);
-        check_status(ff_mem_advise(context, data, BUDGET, FF_ADVISE_EVICT, 0));
+        check_status(ff_mem_hint(context, data, BUDGET, FF_HINT_EVICT, 0));
         check_some(data, BUDGET, round);
     }
     check_status(ff_mem_free(context, data));
@@ -70,12 +70,12 @@ static void use_more_than_budget(struct ff_context *context, uint32_t devices) {
 static void give_hints(struct ff_context *context, uint32_t devices) {
     unsigned char *data = child_alloc(context, 2 * MB);
     write_some(data, 2 * MB, 1);
-    check_status(ff_mem_advise(context, data, 2 * MB, FF_ADVISE_EVICT, 0));
+    check_status(ff_mem_hint(context, data, 2 * MB, FF_HINT_EVICT, 0));
     check_status(ff_mem_prefetch(context, data, 2 * MB, devices - 1));
     check_some(data, 2 * MB, 1);
-    check_status(ff_mem_advise(context, data, 2 * MB, FF_ADVISE_HOME, devices - 1));
+    check_status(ff_mem_hint(context, data, 2 * MB, FF_HINT_HOME, devices - 1));
     check_some(data, 2 * MB, 1);
-    check_status(ff_mem_advise(context, data, MB, FF_ADVISE_DISCARD, 0));
+    check_status(ff_mem_hint(context, data, MB, FF_HINT_DISCARD, 0));
     for (size_t i = 0; i < TOUCHED && touched[i] < MB / PAGE; i++)
         memset(data + touched[i] * PAGE, 0, 16);
     write_some(data, 2 * MB, 2);

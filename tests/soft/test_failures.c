@@ -263,7 +263,7 @@ static void use_context(struct ff_context *context) {
         use_range(context, large, 4 * MB);
     if (ff_mem_alloc(context, 70000, &small) == 0)
         use_range(context, small, 17 * 4096);
-    ff_mem_advise(context, large, 3 * MB, FF_ADVISE_EVICT, 0);
+    ff_mem_hint(context, large, 3 * MB, FF_HINT_EVICT, 0);
     assert_int_equal(ff_mem_free(context, small), 0);
     assert_int_equal(ff_mem_free(context, large), 0);
 }

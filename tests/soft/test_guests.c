@@ -138,7 +138,7 @@ static void reclaim(const struct ff_config *config, const void *argument) {
     struct ff_context *context = child_open(config);
     unsigned char *data = child_alloc(context, 2 * BUDGET), *own = child_alloc(context, BUDGET);
     (void)argument;
-    CHECK(ff_mem_advise(context, own, BUDGET, FF_ADVISE_HOME, 1) == 0);
+    CHECK(ff_mem_hint(context, own, BUDGET, FF_HINT_HOME, 1) == 0);
     for (uint32_t round = 0; round < 4; round++) {
         for (size_t at = 0; at < 2 * BUDGET; at += PAGE)
             CHECK(data[at]++ == (unsigned char)round);

@@ -145,7 +145,7 @@ static void check_live(const struct ff_config *config, uint32_t count, size_t si
         memset(data[i], 1 + (int)(i % 100), size);
     }
     for (uint32_t i = 0; i < count; i++)
-        assert_int_equal(ff_mem_advise(context, data[i], size, FF_ADVISE_EVICT, 0), 0);
+        assert_int_equal(ff_mem_hint(context, data[i], size, FF_HINT_EVICT, 0), 0);
     struct ff_stats stats;
     ff_stats_read(context, &stats);
     uint64_t pages = (size + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE * FF_PAGE_SIZE * count;

@@ -99,7 +99,7 @@ static void send_out(struct ff_context *context, size_t size) {
     memset(data, 4, size);
     ff_stats_read(context, &before);
     uint64_t start = ff__clock_ns();
-    assert_int_equal(ff_mem_advise(context, data, size, FF_ADVISE_EVICT, 0), 0);
+    assert_int_equal(ff_mem_hint(context, data, size, FF_HINT_EVICT, 0), 0);
     assert_not_faster(start, size);
     ff_stats_read(context, &after);
     assert_int_equal(after.pages_out - before.pages_out, size / PAGE);

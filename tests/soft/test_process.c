@@ -117,7 +117,7 @@ static void guard_a_page(const struct program *program) {
         CHECK(errno == EINVAL); /* Linux before 6.13 */
         return;
     }
-    CHECK(ff_mem_advise(program->context, program->data, SIZE, FF_ADVISE_EVICT, 0) == 0);
+    CHECK(ff_mem_hint(program->context, program->data, SIZE, FF_HINT_EVICT, 0) == 0);
     CHECK(madvise(program->data + 2 * PAGE, PAGE, GUARD_REMOVE) == 0);
 }
 

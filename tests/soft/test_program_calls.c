@@ -126,9 +126,9 @@ static void unmap_then_use(const struct ff_config *config, const void *argument)
     const struct place *place = argument;
     struct memory memory = prepare(config, place);
     CHECK(munmap(memory.data + place->offset, place->end - place->offset) == 0);
-    ff_mem_advise(memory.context, memory.data, SIZE, FF_ADVISE_EVICT, 0);
+    ff_mem_hint(memory.context, memory.data, SIZE, FF_HINT_EVICT, 0);
     ff_mem_prefetch(memory.context, memory.data, SIZE, 0);
-    ff_mem_advise(memory.context, memory.data, SIZE, FF_ADVISE_DISCARD, 0);
+    ff_mem_hint(memory.context, memory.data, SIZE, FF_HINT_DISCARD, 0);
     CHECK(has_marks(memory.beside, 0, SIZE));
     ff_mem_free(memory.context, memory.data);
     finish_beside(&memory);
@@ -172,10 +172,10 @@ static void map_over(const struct ff_config *config, const void *argument) {
           own);
     CHECK(is_all(own, 0, size, 0));
     memset(own, 0x5A, size);
-    ff_mem_advise(memory.context, memory.data, SIZE, FF_ADVISE_EVICT, 0);
+    ff_mem_hint(memory.context, memory.data, SIZE, FF_HINT_EVICT, 0);
     CHECK(is_all(own, 0, size, 0x5A));
     ff_mem_prefetch(memory.context, memory.data, SIZE, 0);
-    ff_mem_advise(memory.context, memory.data, SIZE, FF_ADVISE_DISCARD, 0);
+    ff_mem_hint(memory.context, memory.data, SIZE, FF_HINT_DISCARD, 0);
     CHECK(is_all(own, 0, size, 0x5A));
     ff_mem_free(memory.context, memory.data);
     memset(child_alloc(memory.context, SIZE), 1, SIZE); /* the lowest addresses that are free */

@@ -218,9 +218,9 @@ static void carry_pages(struct worker *worker) {
 
 /* ---- hints ---- */
 
-static void advise(const struct worker *worker, unsigned char *memory, size_t size,
-                   enum ff_advice_kind advice) {
-    CHECK(ff_mem_advise(worker->shared->context, memory, size, advice, 0) == 0);
+static void give_hint(const struct worker *worker, unsigned char *memory, size_t size,
+                      enum ff_hint hint) {
+    CHECK(ff_mem_hint(worker->shared->context, memory, size, hint, 0) == 0);
 }
 
 /* What has been declared dead must be written before it is read. */
@@ -230,20 +230,20 @@ static void give_hints(struct worker *worker) {
     check_pages(worker, own, 0, CHUNK_PAGES);
     switch (below(worker, 5)) {
     case 0:
-        advise(worker, chunk, CHUNK, FF_ADVISE_EVICT);
+        give_hint(worker, chunk, CHUNK, FF_HINT_EVICT);
         break;
     case 1:
-        advise(worker, chunk, CHUNK, FF_ADVISE_DISCARD);
+        give_hint(worker, chunk, CHUNK, FF_HINT_DISCARD);
         write_pages(worker, own, 0, CHUNK_PAGES);
         break;
     case 2:
-        advise(worker, chunk, CHUNK, FF_ADVISE_OVERWRITE);
+        give_hint(worker, chunk, CHUNK, FF_HINT_OVERWRITE);
         write_pages(worker, own, 0, CHUNK_PAGES);
         break;
     case 3:
-        advise(worker, chunk, CHUNK, FF_ADVISE_INACTIVE);
+        give_hint(worker, chunk, CHUNK, FF_HINT_INACTIVE);
         use_slots(worker);
-        advise(worker, chunk, CHUNK, FF_ADVISE_ACTIVE);
+        give_hint(worker, chunk, CHUNK, FF_HINT_ACTIVE);
         write_pages(worker, own, 0, CHUNK_PAGES);
         break;
     default:

@@ -49,10 +49,10 @@ static void leave(struct ff_context *context, unsigned char *data, enum leaving 
         child_evict(context, data, 2 * MB);
         break;
     case BY_HOME:
-        CHECK(ff_mem_advise(context, data, 2 * MB, FF_ADVISE_HOME, 1) == 0);
+        CHECK(ff_mem_hint(context, data, 2 * MB, FF_HINT_HOME, 1) == 0);
         break;
     case BY_DISCARD:
-        CHECK(ff_mem_advise(context, data, PAGE, FF_ADVISE_DISCARD, 0) == 0);
+        CHECK(ff_mem_hint(context, data, PAGE, FF_HINT_DISCARD, 0) == 0);
         data[0] = mark_of(0);
         break;
     case BY_FREE:

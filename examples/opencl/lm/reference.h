@@ -1,7 +1,7 @@
 /*
  * The same training on the CPU, in plain C: what the device's results are compared with. One
  * function is one formula, and none is faster than it has to be. Its own gradients are compared
- * with finite differences in tests/programs/test_lm_reference.c, where real is double.
+ * with finite differences in tests/programs/test_lm.c, where real is double.
  */
 #ifndef OPENCL_EXAMPLES_LM_REFERENCE_H
 #define OPENCL_EXAMPLES_LM_REFERENCE_H

@@ -72,7 +72,7 @@ static void take_place(struct sim *sim, const struct event *event) {
     }
 }
 
-/* Sees to it that somebody looks at new faults. */
+/* Has the driver look at new faults. */
 static void expect_faults(struct sim *sim, struct device *device) {
     if (device->batch.under_way || device->buffer.count == 0 ||
         device->buffer.look_at <= ff__driver_awake_at(sim, device))
@@ -113,7 +113,7 @@ static void report_progress(struct sim *sim) {
         sim->config->progress(sim->config->progress_self, (double)done / launches);
 }
 
-/* Notes which jobs are over: what is left then is advice that nobody needs any more. Returns
+/* Notes which jobs are over: what is left then is advice without a use. Returns
  * whether all are. */
 static bool are_over(struct sim *sim) {
     bool all = true;

@@ -40,13 +40,13 @@ struct ff__sim_config {
     /* Extrapolates iterations that are like those before (iterations.c) instead of running them;
      * not when observed. Fully resident iterations, in which nothing moves, are always
      * extrapolated. */
-    bool settles;
+    bool extrapolates;
     /* Called for everything that happens, in order; `seen`: an access as policies see it, NULL with
      * other events. NULL: not wanted. */
     void (*observe)(void *self, const struct ff_trace_event *event, const struct ff_access *seen);
     void *observer;
     /* Called for each finding of a policy, at the end. A kernel or array that is not known is "".
-     * NULL: nobody asks. */
+     * NULL: not wanted. */
     void (*explain)(void *self, const char *kernel, const char *array,
                     const struct ff_finding *finding);
     void *explain_self;
@@ -88,9 +88,9 @@ struct ff__sim_result {
     uint64_t tracker_bytes;            /* of hardware of access time trackers, all devices' */
     uint64_t table_bytes; /* pages of the prefetch policy's arena that it has written to */
     uint64_t kernels, kernels_faulted; /* execution IDs: all; that had a fault; timed runs */
-    /* Of a job that repeats: its iterations, or if it has none its repetitions, from the first one
-     * on that ended when all jobs had started, and the time of these. */
-    uint64_t laps, lap_ps, laps_from_ps;
+    /* Of a job that repeats: its iterations, or if it has none its runs. They are counted from
+     * repetitions_from_ps on: the end of the first that ended when all jobs had started. */
+    uint64_t repetitions, repetitions_ps, repetitions_from_ps;
     uint64_t iterations;     /* of the program, if it has iterations */
     uint64_t iterations_run; /* of these, simulated and not extrapolated */
     struct ff__sim_iteration last_iteration;
@@ -111,8 +111,8 @@ struct ff__sim_job {
     struct ff__workload *workload;  /* no other job's */
     uint32_t first_device, devices; /* that it runs on, and no other job */
     uint64_t start_ns;              /* it starts later than the others */
-    /* It begins anew whenever it ends, until all jobs have ended that do not; its time ends then,
-     * too */
+    /* The job begins anew whenever it ends, until all jobs that do not repeat have ended. Its time
+     * ends then, too. */
     bool repeats;
     struct ff__sim_result result;
 };
@@ -120,8 +120,8 @@ struct ff__sim_job {
 /* Runs several programs at the same time, on devices of their own, but with one host, engine and
  * policies. Jobs are in the order of their devices. Each gets its own counters; `kernels`,
  * `table_bytes` and `stats`, which only the engine has, are those of all. `all` has the sums; its
- * time is that of the last job to end. Iterations are not extrapolated (`settles`) if there are
- * several jobs. Errors as above. */
+ * time is that of the last job to end. Iterations are not extrapolated (`extrapolates`) if there
+ * are several jobs. Errors as above. */
 int ff__sim_run_jobs(const struct ff__sim_config *config, struct ff__sim_job *jobs, uint32_t count,
                      struct ff__sim_result *all, struct ff_error *error);
 

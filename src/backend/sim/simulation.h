@@ -41,8 +41,8 @@ struct sim {
     double ps_per_sector; /* an SM's share of the memory's bandwidth */
     uint32_t warps_per_sm, tlb_sets, ctas_per_sm;
     uint32_t *generation; /* [block] bumped when pages leave: a TLB entry of before is void */
-    bool shows_accesses;  /* some policy watches, */
-    bool shows_local;     /* and not only remote accesses */
+    bool shows_accesses;  /* some policy watches accesses */
+    bool shows_local;     /* some policy watches accesses that are not remote */
     bool samples;         /* some policy must see samples: devices have trackers */
     uint32_t launch_count;
     /* what is counted */
@@ -50,7 +50,7 @@ struct sim {
     struct ff_stats charged;         /* the engine's counters that are in these already */
     uint32_t *faulted; /* [slot of an execution ID] the ID that last had a fault there, plus one */
     uint32_t faulted_capacity;
-    const char **kernel_names; /* [slot of an execution ID]; only if somebody asks for findings */
+    const char **kernel_names; /* [slot of an execution ID]; only if findings are wanted */
     uint32_t kernel_name_count;
     struct transfer *free_transfers;
     struct recording *recording; /* NULL: not recorded */

@@ -17,7 +17,7 @@ enum ff__area_kind {
 /* NULL: there are no such addresses. */
 char *ff__area_reserve(size_t size, enum ff__area_kind kind);
 
-/* The same on a file as large as that, shared with it. */
+/* Reserves addresses that map a file of that size, shared. */
 char *ff__area_reserve_file(size_t size, int fd);
 
 /* Without access, at this very place, in huge pages when it is opened. False: something else is

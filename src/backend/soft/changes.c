@@ -101,7 +101,8 @@ static void lose(struct ff__changes *changes, uint32_t block, const struct ff_ma
     changes->gone[block] = ff_mask_or(&changes->gone[block], pages);
 }
 
-/* A message that has been read is dealt with first: whoever waits for it goes on before that. */
+/* Messages that have been read are dealt with first: the threads that wait for them go on as soon
+ * as they are read. */
 void ff__changes_expect(struct ff__changes *changes, uint32_t block) {
     hold_arrivals_off(changes);
     changes->expected = block;

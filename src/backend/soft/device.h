@@ -1,19 +1,20 @@
 /* The software device: real faults through userfaultfd, real data, a memory budget.
  *
  * Two mechanisms bring pages in and out (ff_config.mechanism):
- *   MOVE A whole block is copied into a free chunk of device memory, which is then moved under the
- *          program's address; smaller pieces come by UFFDIO_COPY, because every move costs a TLB
- *          shoot-down. On the way out pages are moved to the device's staging area first, an atomic
- *          unmap, and copied from there. The kernel moves no page that input or output has pinned:
- *          it stays, and another block goes.
- *   COPY   UFFDIO_COPY in. Out: write-protect, copy, unmap; a writer waits and then faults like
- *          anybody else. For kernels without MOVE. Such an eviction cannot tell whether a page is
- *          pinned: what input that bypasses the page cache (O_DIRECT, io_uring) writes to it
+ *
+ *   MOVE   In: a whole block is copied into a free chunk of device memory, which is then moved
+ *          under the program's address. Smaller pieces come by UFFDIO_COPY, because a move costs a
+ *          TLB shoot-down. Out: pages are moved to the device's staging area, which unmaps them
+ *          atomically, and copied from there. The kernel moves no page that input or output has
+ *          pinned: it stays, and another block is evicted.
+ *   COPY   In: UFFDIO_COPY. Out: write-protect, copy, unmap; a thread that writes meanwhile waits,
+ *          and then faults. For kernels without MOVE. Such an eviction cannot tell whether a page
+ *          is pinned: what input that bypasses the page cache (O_DIRECT, io_uring) writes to it
  *          meanwhile is lost.
  *
- * A page that is as the host last had it is not copied back. That is found out when it leaves, by
- * a 128-bit sum of each page. Tracking writes by write protection instead is not safe with MOVE,
- * which always installs pages writable: a write that slips in before the protection would be
+ * A page with the same content as the host's copy is not copied back. That is found out when the
+ * page leaves, by a 128-bit checksum of each page. To track writes by write protection instead is
+ * not safe with MOVE, which always installs pages writable: a write before the protection would be
  * lost. */
 #ifndef FF_SOFT_DEVICE_H
 #define FF_SOFT_DEVICE_H
@@ -44,21 +45,21 @@ struct ff__soft {
     struct ff__strays strays;
     struct ff__leases leases;
     struct ff__link links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to] */
-    struct ff__pipeline *pipeline;                     /* set by `attach`, */
-    const struct ff__space *space;                     /* and its space, for the blocks' places */
+    struct ff__pipeline *pipeline;                     /* set by `attach` */
+    const struct ff__space *space;                     /* the pipeline's: where blocks lie */
     enum ff_handler handler;
     uint32_t granule; /* pages in which memory is allocated; 0: by block */
     bool use_move;
-    bool has_own_table; /* of descriptors, with ours: the threads' */
-    bool hidden;        /* and there alone */
+    bool has_own_table; /* the device's threads have a table of descriptors of their own */
+    bool hidden;        /* the device's descriptors are in that table alone */
     int interrupt_fd;
     int pagemap_fd;
-    struct stat used[FF__SOFT_USED]; /* what they were when they were opened */
-    uint64_t spin_ns;                /* 0: never spins */
-    uint32_t process;                /* that opened it */
-    bool said_locked;                /* that managed memory stays pageable */
-    bool is_ended;                   /* the program, as managed memory cannot be served */
-    bool said_forbidden;             /* that it may stay on the devices */
+    struct stat used[FF__SOFT_USED]; /* what the descriptors were when they were opened */
+    uint64_t spin_ns;                /* how long a thread spins for faults; 0: not at all */
+    uint32_t process;                /* the process that opened the device */
+    bool said_locked;                /* a line was logged: managed memory stays pageable */
+    bool is_ended;                   /* the program is ended: managed memory cannot be served */
+    bool said_forbidden;             /* a line was logged: content may stay on the devices */
     struct ff__log log;
 };
 

@@ -30,7 +30,8 @@ static inline bool ff__guests_is_fetch(const struct ff__move *out) {
 void ff__guests_find(struct ff__soft *soft, const struct ff__move *in,
                      const struct ff__submission *submission, struct ff__sources *sources);
 
-/* Ends with them. What has not come goes to the host: its guest's memory is given up. */
+/* Ends the use of the sources. Pages that have not come go to the host: the memory of their guest
+ * is given up. */
 void ff__guests_end(struct ff__soft *soft, const struct ff__move *in,
                     const struct ff__sources *sources);
 
@@ -39,7 +40,7 @@ void ff__guests_end(struct ff__soft *soft, const struct ff__move *in,
 struct ff_mask ff__guests_put(struct ff__soft *soft, struct ff__move *out,
                               const struct ff_mask *pages, const char *from, uint64_t *end_ns);
 
-/* These pages of a victim that goes to such memory are not there any more, and read as zeros. */
+/* `pages` of a victim that goes to memory that a device lends are gone, and read as zeros. */
 void ff__guests_lose(struct ff__soft *soft, struct ff__move *out, const struct ff_mask *pages);
 
 /* A guest's way out: to the host, or with `keep` a copy there; to a device, its bytes go with the

@@ -33,10 +33,10 @@ static inline char *ff__host_at(const struct ff__host *host, uint32_t block) {
     return (is_huge ? host->huge : host->small) + ((uint64_t)block << FF_BLOCK_SHIFT);
 }
 
-/* The same, to write these pages. Nothing else writes to the block meanwhile. */
+/* Where the block lies, to write `pages` of it. Nothing else writes to the block meanwhile. */
 char *ff__host_to_write(struct ff__host *host, uint32_t block, const struct ff_mask *pages);
 
-/* These pages read as zeros. */
+/* Makes `pages` of the block read as zeros. */
 void ff__host_zero(struct ff__host *host, uint32_t block, const struct ff_mask *pages);
 
 /* Gives the memory of these pages back, whose content is dead. */

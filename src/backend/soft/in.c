@@ -244,7 +244,7 @@ static int bring(struct ff__soft *soft, struct ff__move *move, bool is_whole,
     return status;
 }
 
-/* Pages that cannot come: whoever waits for them would do so for ever. */
+/* Pages that cannot come: a thread that waits for them would do so for ever. */
 static void end_program(struct ff__soft *soft, int status) {
     ff__log_line(&soft->log, FF_LOG_WARNING,
                  "the program forbids the ioctl by which managed memory comes to a device "

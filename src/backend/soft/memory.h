@@ -1,22 +1,20 @@
 /* The memory behind a software device, as areas of address space that mirror each other:
  *
- *   managed   what the program sees, registered with userfaultfd: a page is on a device if and
- *             only if it is mapped
- *   frames    one a device, of its memory's size and what spare chunks it may use: what leaves a
- *             device is moved here before it is copied. Here, too, lies the memory of free 2 MiB
- *             chunks that are `ready` for the next block; the memory of all others is mapped in the
- *             managed area or has not been allocated. Memory moves between the two (UFFDIO_MOVE),
- *             so together they hold no more than has been allocated
- *   fresh     where a chunk's memory is allocated: of the size of `frames`, but not registered, so
- *             that touching it allocates
- *   lent one a device, of its memory's size: what other devices have evicted to it (guests). A
- *   chunk's memory is
- *             allocated either here or in the areas above. Of a device of another program there is
- *             this area alone, and
- *             the memory is its lease (soft/leases.h)
- *   aside what leaves in single leaves or pages (of split blocks) is moved here before it is
- *   copied: the page at
- *             offset x of the managed area to offset x. Nothing stays here
+ *   managed   What the program sees, registered with userfaultfd. A page is on a device if and
+ *             only if it is mapped here.
+ *   frames    One a device, of the size of its memory and its spare chunks. What leaves a device
+ *             is moved here before it is copied. The memory of free 2 MiB chunks that are
+ *             `ready` for the next block lies here; the memory of all other chunks is mapped in
+ *             the managed area or has not been allocated. Memory moves between the two areas
+ *             (UFFDIO_MOVE), so that together they hold no more than has been allocated.
+ *   fresh     Where a chunk's memory is allocated: of the size of `frames`, but not registered,
+ *             so that touching it allocates.
+ *   lent      One a device, of the size of its memory: what other devices have evicted to it
+ *             (guests). A chunk's memory is allocated either here or in the areas above. A
+ *             device of another program has this area alone, and its memory is the lease
+ *             (soft/leases.h).
+ *   aside     A staging area for what leaves in single leaves or pages: the page at offset x of
+ *             the managed area moves to offset x. Nothing stays here.
  *
  * The managed area is without access where nothing is allocated. All areas are hidden from forked
  * children: copy-on-write would break the exclusive ownership that moves need. The host tier has
@@ -38,9 +36,9 @@ struct ff__memory {
     const char *zeros; /* one block */
     uint64_t lent_size[FF_TIERS_MAX];
     uint64_t size;        /* of managed and aside */
-    uint64_t device_size; /* of a device's memory, */
-    uint64_t frames_size; /* and of `frames` and `fresh`, which have spare chunks, too */
-    uint32_t devices;     /* tiers that are this program's own devices: the first ones */
+    uint64_t device_size; /* bytes of a device's memory */
+    uint64_t frames_size; /* bytes of `frames` and of `fresh`, spare chunks included */
+    uint32_t devices;     /* how many of the first tiers are this program's own devices */
     uint32_t tier_count;
 };
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#define SETTLE_NS  20000u /* between tries while the program changes its memory, */
-#define SETTLE_MAX 100u   /* of which there are so many */
+#define SETTLE_NS  20000u /* between tries while the program changes its memory */
+#define SETTLE_MAX 100u   /* tries, at most */
 
 uint64_t ff__soft_link_end(struct ff__soft *soft, const struct ff__place *from,
                            const struct ff__place *to, const struct ff_mask *pages,

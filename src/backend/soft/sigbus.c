@@ -35,7 +35,7 @@ static struct ff__soft *find_device(uint64_t address) {
     return NULL;
 }
 
-/* Somebody has sent it: there is no access behind it that is repeated, and no address. */
+/* Another process or thread has sent the signal: there is no access to repeat, and no address. */
 static bool was_sent(const siginfo_t *info) {
     return info->si_code <= 0;
 }

@@ -1,7 +1,9 @@
 #include "backend/soft/stray.h"
 
-#define CERTAIN   16u         /* ours: faults in a row by one thread on one address, */
-#define WITHIN_NS 1000000000u /* ours: in so short a time; overtaken ones are far rarer */
+/* So many faults in a row by one thread on one address, within this time, are a mistake. Faults
+ * that were overtaken are far rarer. Ours. */
+#define CERTAIN   16u
+#define WITHIN_NS 1000000000u
 
 bool ff__stray_is_mistake(struct ff__strays *strays, const struct ff__fault *fault,
                           uint64_t now_ns) {

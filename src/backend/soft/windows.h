@@ -35,7 +35,7 @@ void ff__windows_fini(struct ff__windows *windows);
 /* Windows [first, first + count) belong to a range from now on. -ENOMEM: they are as before. */
 int ff__windows_open(struct ff__windows *windows, uint32_t first, uint32_t count);
 
-/* They do not any more. */
+/* Takes the windows out of use again. */
 void ff__windows_shut(struct ff__windows *windows, uint32_t first, uint32_t count);
 
 #endif

@@ -1,11 +1,13 @@
-/* Evicts by predicted next uses where there are any; else what is dead as a whole, while that costs
- * less; else by keep or forest-plus, whose shares follow regret. Ours.
+/* Evicts by predicted next uses where there are any. Otherwise it evicts blocks whose whole content
+ * is dead, while that costs less, and then by keep or forest-plus, whose shares follow regret.
+ * Ours.
  *
- * All three are told of everything. While blocks are prefetched ahead, all leave by the forecast: a
- * victim that is needed before what was brought would undo the prefetch. Otherwise keep and
- * forest-plus each choose a share of the victims (common/regret.h): whichever suits the running
- * work evicts most, and the other one is asked just often enough to find out that the work has
- * changed. Blocks that are dead as a whole leave before all of these, if that pays (dead.h). */
+ * All three evictors get every event. While blocks are prefetched ahead, the forecast names all
+ * victims: to evict a block that is needed before the prefetched ones would undo the prefetch.
+ * Otherwise keep and forest-plus each choose a share of the victims (adaptive/regret.h). The one
+ * that suits the running work evicts most; the other one is asked just often enough to notice that
+ * the work has changed. Blocks whose whole content is dead leave first, if that costs less
+ * (dead.h). */
 #include "policy/adaptive/dead.h"
 #include "policy/adaptive/regret.h"
 #include "policy/common/inner.h"
@@ -221,8 +223,8 @@ const struct ff_evict_policy ff__evict_auto = {
     .base =
         {
             .name = "auto",
-            .summary =
-                "farthest where uses are predicted; else keep or forest-plus, whoever regrets less",
+            .summary = "farthest where uses are predicted; else keep or forest-plus, whichever "
+                       "regrets less",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_VICTIMS,

@@ -1,11 +1,11 @@
-/* Reacts to faults, or prefetches ahead as well: whichever had the shorter launches. Ours.
+/* Reacts to faults only, or prefetches ahead as well: the way whose launches were shorter. Ours.
  *
  * What a fault brings is decided by forest with whole blocks: pairs of blocks where a range is
- * linear; and by common/sparse.h where little of a range is used. Meanwhile correlation-plus learns
- * which blocks kernels use, and predicts their uses. Whether to follow it and bring blocks ahead of
- * faults, too, depends on the machine: where the host's processors compute, prefetching takes them
- * from that. So both ways are tried in turns on launches that recur, and compared by the time that
- * launches with the same execution IDs took. */
+ * linear; and by adaptive/sparse.h where little of a range is used. Meanwhile correlation-plus
+ * learns which blocks kernels use, and predicts their uses. Whether to follow it and bring blocks
+ * ahead of faults, too, depends on the machine: where the host's processors compute, prefetching
+ * takes them from that. So both ways are tried in turns on launches that recur, and compared by the
+ * time that launches with the same execution IDs took. */
 #include "policy/adaptive/sparse.h"
 #include "policy/common/inner.h"
 #include "policy/registry.h"
@@ -14,17 +14,17 @@
 
 /* Launches that recur until it is decided anew: as many as there are execution IDs, an iteration of
  * a program that iterates, within these bounds */
-#define TURN_MIN 8u
-#define TURN_MAX 16384u
-#define HOPELESS 1.5 /* times the time of the other way: ends a trial at once */
-#define SETTLING 2u  /* launches after a change that are not counted */
+#define TURN_MIN    8u
+#define TURN_MAX    16384u
+#define MUCH_SLOWER 1.5 /* times the time of the other way: ends a trial at once */
+#define SETTLING    2u  /* launches after a change that are not counted */
 /* Turns until the other way is tried again: doubled each time that it lost, up to the second. */
-#define PATIENCE     4u
-#define PATIENCE_MAX 64u
+#define RETRY     4u
+#define RETRY_MAX 64u
 /* Turns until the first trial where transfers are the work of the processors that compute */
-#define LATE   16u
-#define BETTER 0.98 /* of the time of the other way, to be called better */
-#define WEIGHT 0.5  /* of the latest launch in a mean */
+#define FIRST_TRIAL 16u
+#define BETTER      0.98 /* of the time of the other way, to be called better */
+#define WEIGHT      0.5  /* of the latest launch in a mean */
 
 enum way { REACT, AHEAD, WAYS };
 enum inner { FOREST, CORRELATION };
@@ -51,7 +51,7 @@ struct device_turns {
     uint32_t turn;         /* launches of this turn that had been known before */
     uint32_t since;        /* launches since the latest change */
     uint32_t wait;         /* turns until the other way is tried; 0: it is being tried */
-    uint32_t patience;     /* how many those were */
+    uint32_t retry;        /* what `wait` began with after the latest trial */
     double total_ns[WAYS]; /* of all execution IDs whose time is known for both ways */
     uint32_t ids, launches[WAYS], changes;
 };
@@ -87,10 +87,8 @@ static int init(void *state, const struct ff_policy_env *env) {
     self->timings = env->arena;
     self->fixed = env->params[PARAM_WAY] != 0;
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
-        self->devices[tier] =
-            (struct device_turns){.launch = FF_NONE,
-                                  .patience = PATIENCE,
-                                  .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
+        self->devices[tier] = (struct device_turns){
+            .launch = FF_NONE, .retry = RETRY, .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
     int status = start_forest(self, env);
     if (!status)
         status = ff__inners_start(&self->inners, &ff__prefetch_correlation_plus.base,
@@ -111,7 +109,7 @@ static void change(struct device_turns *device) {
 /* Turns until the first trial. Where the kernels' processors copy, prefetching takes the time that
  * it saves from the kernels. */
 static uint32_t first_wait(const struct ff_view *view) {
-    return view->copies_on_processors ? LATE : 1;
+    return view->copies_on_processors ? FIRST_TRIAL : 1;
 }
 
 /* Follows the better way. Where that is the one that was followed before the trial, the next trial
@@ -121,13 +119,13 @@ static void decide(struct device_turns *device) {
     bool worse = device->total_ns[other] < BETTER * device->total_ns[device->way];
     bool better = device->total_ns[device->way] < BETTER * device->total_ns[other];
     if (device->wait == 0) {
-        device->patience = better ? PATIENCE : 2 * device->patience;
-        device->patience = device->patience < PATIENCE_MAX ? device->patience : PATIENCE_MAX;
-        device->wait = device->patience;
+        device->retry = better ? RETRY : 2 * device->retry;
+        device->retry = device->retry < RETRY_MAX ? device->retry : RETRY_MAX;
+        device->wait = device->retry;
         if (!better)
             change(device);
     } else if (worse || --device->wait == 0) {
-        device->wait = worse ? device->patience : 0;
+        device->wait = worse ? device->retry : 0;
         change(device);
     }
 }
@@ -160,11 +158,11 @@ static void note_time(struct device_turns *device, struct launch_timing *timing,
 
 static bool is_over(const struct device_turns *device) {
     enum way other = device->way == REACT ? AHEAD : REACT;
-    bool hopeless = device->total_ns[device->way] > HOPELESS * device->total_ns[other];
+    bool much_slower = device->total_ns[device->way] > MUCH_SLOWER * device->total_ns[other];
     uint32_t ids = device->ids < TURN_MAX ? device->ids : TURN_MAX;
     bool first = device->changes == 0 && device->wait == 1; /* nothing to compare with yet */
     return device->turn >= TURN_MIN &&
-           (first || device->turn >= ids || (device->wait == 0 && hopeless));
+           (first || device->turn >= ids || (device->wait == 0 && much_slower));
 }
 
 static void end_launch(struct auto_prefetch *self, struct device_turns *device, uint64_t now_ns) {

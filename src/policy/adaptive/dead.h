@@ -1,9 +1,9 @@
-/* Whether blocks whose content is dead as a whole are to leave before others. Ours.
+/* Whether blocks whose whole content is dead are to leave before others. Ours.
  *
- * Such a block needs no copy, neither now nor when its allocator gives it out again; but that may
- * be soon, so that it leaves no room to others and faults again, while an old block may never be
- * needed. So dead blocks leave first as long as their coming back costs less than that of others,
- * each for the room that it left until then. */
+ * Such a block needs no copy, neither now nor when its allocator gives it out again. But that may
+ * be soon: then it leaves little room to others, and faults again, while an old block may never be
+ * needed. So dead blocks leave first as long as their return costs less than that of other victims,
+ * each in relation to the room that it left until then. */
 #ifndef FF_POLICY_ADAPTIVE_DEAD_H
 #define FF_POLICY_ADAPTIVE_DEAD_H
 
@@ -12,11 +12,11 @@
 
 enum ff__life { FF__ALIVE, FF__DEAD, FF__LIVES };
 
-/* What became of victims of late. */
+/* What became of the latest victims. */
 struct ff__fate {
     uint32_t absent; /* blocks that have not come back */
-    double back;     /* how many came back, */
-    double slots; /* and what room all of them left to others until then: blocks times evictions */
+    double back;     /* how many came back */
+    double slots;    /* room that they left to others until then: blocks times evictions */
 };
 
 /* Zero at first, but for `cost`. */

@@ -9,11 +9,11 @@
 /* Ours, all of them. */
 /* times that a block comes back during a launch before it can be a witness */
 #define OFTEN        4u
-#define WITNESS_PART 4u  /* of what its block has cost as a whole one that a witness may cost */
-#define PART         4u  /* of its memory that is taken into account, for the reason below */
-#define LATEST_LEAST 2u  /* blocks of that part: one, and the one before it */
-#define DENSE        2u  /* leaves that are used as wholes: then so are a witness's others */
-#define ALONG        16u /* pages that come with a fault for what one costs that has its own */
+#define WITNESS_PART 4u  /* a witness may cost this part of what its block has cost whole */
+#define PART         4u  /* this part of a device's memory is counted: see latest_there() */
+#define LATEST_LEAST 2u  /* blocks of that part, at least: one, and the one before it */
+#define DENSE        2u  /* if more leaves of a witness are used whole, all that are used come so */
+#define ALONG        16u /* so many pages that come along with a fault cost as much as a fault */
 
 void ff__density_start(struct ff__density *density, void *blocks, size_t block_stride, void *ranges,
                        size_t range_stride) {
@@ -44,9 +44,9 @@ static void touch(struct ff__density_block *block, uint32_t page) {
     block->leaves |= 1u << leaf;
 }
 
-/* Pages of a leaf that have cost so much more than all of it that it comes, too. */
-static uint32_t leaf_limit(const struct ff__density_worth *worth) {
-    uint32_t limit = 3 * ff__density_leaf_cost(worth), most = FF_LEAF_PAGES * 3 / 4;
+/* If more pages of a leaf are used, all of it comes: they have cost more than it does. */
+static uint32_t leaf_limit(const struct ff__density_break_even *break_even) {
+    uint32_t limit = 3 * ff__density_leaf_cost(break_even), most = FF_LEAF_PAGES * 3 / 4;
     return limit < most ? limit : most;
 }
 
@@ -59,10 +59,10 @@ static void forget_use(struct ff__density_block *block) {
 
 /* The leaves of which that many are used. */
 static uint32_t full_leaves(const struct ff__density_block *block,
-                            const struct ff__density_worth *worth) {
+                            const struct ff__density_break_even *break_even) {
     uint32_t leaves = 0;
     for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++)
-        leaves |= (uint32_t)(touched_of(block, leaf) > leaf_limit(worth)) << leaf;
+        leaves |= (uint32_t)(touched_of(block, leaf) > leaf_limit(break_even)) << leaf;
     return leaves;
 }
 
@@ -70,16 +70,16 @@ static uint32_t full_leaves(const struct ff__density_block *block,
  * block before, and at least as much as one. */
 static uint32_t witness_limit(const struct ff__density_range *range,
                               const struct ff__density_block *block,
-                              const struct ff__density_worth *worth) {
-    uint32_t times = block->times >> range->doubt;
-    return worth->pages * (times > WITNESS_PART ? times : WITNESS_PART) / WITNESS_PART;
+                              const struct ff__density_break_even *break_even) {
+    uint32_t times = block->times >> range->failed_stays;
+    return break_even->pages * (times > WITNESS_PART ? times : WITNESS_PART) / WITNESS_PART;
 }
 
 /* ---- faults ---- */
 
-/* The latest blocks that would be there if all came whole. Uses of what is there are not seen, so
- * that the clock is slow: for a part of the device's memory it is right. Whoever goes through
- * blocks needs few at a time. */
+/* How many of the latest blocks would be on the device if all came whole. Uses of what is there are
+ * not seen, so that the clock is slow; it is right for a part of the device's memory. A program
+ * that goes through blocks needs few at a time. */
 static uint32_t latest_there(const struct ff_view *view, uint32_t tier) {
     uint32_t part = (uint32_t)(view->capacity[tier] / FF_BLOCK_PAGES / PART);
     return part > LATEST_LEAST ? part : LATEST_LEAST;
@@ -104,7 +104,7 @@ static bool comes_often(struct ff__density *density, const struct ff_view *view,
     block->launch = density->launches;
     block->times = (uint8_t)(block->times + (block->times < UINT8_MAX));
     if (is_small(view, tier))
-        return 2 * block->times * ff__density_worth_of(density, view, tier)->pages >
+        return 2 * block->times * ff__density_break_even_of(density, view, tier)->pages >
                3 * FF_BLOCK_PAGES;
     return block->times >= OFTEN;
 }
@@ -161,14 +161,15 @@ static bool would_miss(struct ff__density *density, const struct ff_view *view,
 static void fault_on_leaves(struct ff__density *density, const struct ff_view *view,
                             const struct ff_fault_group *group, struct ff__density_range *range,
                             struct ff__density_block *block, struct ff_fault_advice *advice) {
-    const struct ff__density_worth *worth = ff__density_worth_of(density, view, group->tier);
+    const struct ff__density_break_even *break_even =
+        ff__density_break_even_of(density, view, group->tier);
     uint32_t leaves = ff__leaves_of(&group->faulted);
     range->visits += would_miss(density, view, group, block, leaves);
     block->leaves |= leaves;
     range->faults += (uint32_t)__builtin_popcount(leaves);
     if (range->grain == FF__GRAIN_LEAF)
-        ff__density_judge(density, range, worth);
-    bool all = (uint32_t)__builtin_popcount(block->leaves) > worth->leaves;
+        ff__density_judge(density, range, break_even);
+    bool all = (uint32_t)__builtin_popcount(block->leaves) > break_even->leaves;
     bring(view, group, all ? UINT32_MAX : leaves, FF_LEAF_PAGES, advice);
 }
 
@@ -176,8 +177,8 @@ static void fault_on_leaves(struct ff__density *density, const struct ff_view *v
  * as wholes: those of which much is used, and of a witness of which much is used each. If they are
  * many, the block is full. */
 static uint32_t use_pages(const struct ff__density_range *range, struct ff__density_block *block,
-                          const struct ff__density_worth *worth, const struct ff_mask *faulted,
-                          const struct ff_mask *ahead) {
+                          const struct ff__density_break_even *break_even,
+                          const struct ff_mask *faulted, const struct ff_mask *ahead) {
     struct ff_mask used = ff_mask_or(faulted, ahead);
     uint32_t leaves = ff__leaves_of(&used), full;
     FF_MASK_FOR_EACH_PAGE(&used, page) {
@@ -185,29 +186,30 @@ static uint32_t use_pages(const struct ff__density_range *range, struct ff__dens
     }
     block->used += ff_mask_count(&used);
     block->cost += ff_mask_count(faulted) + (ff_mask_count(ahead) + ALONG - 1) / ALONG;
-    full = full_leaves(block, worth);
+    full = full_leaves(block, break_even);
     bool much = (uint32_t)__builtin_popcount(full) > DENSE ||
-                block->cost > witness_limit(range, block, worth);
+                block->cost > witness_limit(range, block, break_even);
     uint32_t whole = block->is_witness && much ? block->leaves : full;
-    block->is_full |= (uint32_t)__builtin_popcount(whole) > worth->leaves;
+    block->is_full |= (uint32_t)__builtin_popcount(whole) > break_even->leaves;
     leaves &= whole;
     block->cost += block->is_full
-                       ? worth->pages
-                       : (uint32_t)__builtin_popcount(leaves) * ff__density_leaf_cost(worth);
+                       ? break_even->pages
+                       : (uint32_t)__builtin_popcount(leaves) * ff__density_leaf_cost(break_even);
     return leaves;
 }
 
 static void fault_on_pages(struct ff__density *density, const struct ff_view *view,
                            const struct ff_fault_group *group, struct ff__density_range *range,
                            struct ff__density_block *block, struct ff_fault_advice *advice) {
-    const struct ff__density_worth *worth = ff__density_worth_of(density, view, group->tier);
+    const struct ff__density_break_even *break_even =
+        ff__density_break_even_of(density, view, group->tier);
     bool missed = !block->is_witness && would_miss(density, view, group, block, 0);
     uint32_t before = block->cost, was_full = block->is_full, known = block->leaves;
     struct ff_mask there = ff_view_expected(view, group->tier, group->block);
     struct ff_mask ahead = ff__sweeps_fault(&density->sweeps, view, group);
     there = ff_mask_or(&there, &group->faulted);
     ahead = ff_mask_minus(&ahead, &there);
-    uint32_t leaves = use_pages(range, block, worth, &group->faulted, &ahead);
+    uint32_t leaves = use_pages(range, block, break_even, &group->faulted, &ahead);
     bring(view, group, block->is_full ? UINT32_MAX : leaves, 1, advice);
     advice->prefetch = ff_mask_or(&advice->prefetch, &ahead);
     if (block->is_witness || range->grain != FF__GRAIN_PAGE)
@@ -216,7 +218,7 @@ static void fault_on_pages(struct ff__density *density, const struct ff_view *vi
     range->faults += block->cost - before;
     range->full += block->is_full && !was_full;
     range->leaves += (uint32_t)__builtin_popcount(block->leaves & ~known);
-    ff__density_judge(density, range, worth);
+    ff__density_judge(density, range, break_even);
 }
 
 /* The range is in use. */

@@ -1,40 +1,39 @@
 /* Whether the blocks of a range are used densely enough to migrate whole, or only in leaves of 64
  * KiB, or in single pages. Ours.
  *
- * A whole block costs one fault and one transfer of 2 MiB; in leaves it costs a fault for each leaf
- * that is used before the block leaves again, and in pages one for each page. So it is decided by
- * how many these are: by what they cost for each visit, that is for each time that a whole block
- * would have had to come.
+ * A whole block costs one fault and one transfer of 2 MiB. In leaves, it costs a fault for each
+ * leaf that is used before the block leaves again; in pages, a fault for each page. A visit of a
+ * block is the time from its arrival until a whole block would have left. What leaves or pages cost
+ * in a visit, compared with a whole block, decides.
  *
- *   whole Of the blocks that come back again and again during one launch, every so often one is a
- *   witness: it comes in
- *             pages, and shows how many of them, and of how many leaves, are used until it leaves.
- *             A program that goes through
- *             its data once a launch has none: a block in pieces costs its device the huge page. So
- *             it is in leaves, too, to
- *             tell whether pages would do.
- *   leaves, All blocks come so. They stay for longer than whole blocks would, because fewer bytes
- *   come; so how much is used
- *   pages until they leave says nothing. Whole blocks would leave in about the order in which they
- *   came: each stays until
- *             a number of others have come, which a stamp a block tells. In leaves a block has also
- *             left if one of its leaves
- *             has to come again.
+ * A range whose blocks come whole:
+ *   - Of the blocks that come back again and again during one launch, every so often one is a
+ *     witness: it comes in pages, and shows how many pages, and of how many leaves, are used until
+ *     it leaves.
+ *   - A program that goes through its data once a launch has no witnesses: a block in pieces costs
+ *     its device the huge page.
  *
- * Where pages come, those that the thread uses next come along, as far as its stride shows them
- * (sweep.h). They cost little.
+ * A range whose blocks come in leaves or pages:
+ *   - All of its blocks come so. They stay for longer than whole blocks would, because fewer
+ *     bytes come. So the end of a visit is not seen, but estimated: a stamp a block says how
+ *     many other blocks have come since. A block in leaves also ends its visit if one of its
+ *     leaves has to come again.
+ *   - In leaves, there are witnesses as well, to see whether pages would cost less.
+ *   - In pages, those that the thread uses next come along, as far as its stride shows them
+ *     (sweep.h). They cost little.
  *
- * Pages also win where they cost more by the visit: a sweep down the columns of a matrix uses a
- * page of each row, again and again; whole rows are too many for the device, these pages are not.
- * So pages come, too, if as much of all ranges as the witnesses have used would find room, and the
- * blocks have come back so often that these pages have cost less. What that wins is not seen, as
- * what is there is used without a fault; so it ends once all pages have come a few times over
- * during a launch, if by then they cost more by the visit, and the next time in this launch it
- * takes twice as many visits.
+ * Pages may win where they cost more in a visit. Example: a sweep down the columns of a matrix uses
+ * one page of each row, again and again. Whole rows do not fit, the pages do. So a range comes in
+ * pages, too, if both hold:
+ *   - What the witnesses have used, as a part of all ranges, fits into memory.
+ *   - The blocks have come back so often that their pages have cost less.
+ * Pages that stay are used without a fault, so that the gain is not seen. The trial therefore ends
+ * once all pages have come a few times over during a launch, if they cost more in a visit by then;
+ * the next trial in this launch takes twice as many visits.
  *
- * A block of which more leaves are used than a whole one is worth comes whole after all, and so
- * does a leaf in pages. Outside of launches the program itself uses its data, from end to end: then
- * nothing comes in pages. */
+ * A block comes whole after all if more of its leaves are used than a whole one costs, and so does
+ * a leaf of which many pages are used. Between launches the program itself uses its data, from end
+ * to end: then nothing comes in pages. */
 #ifndef FF_POLICY_ADAPTIVE_DENSITY_H
 #define FF_POLICY_ADAPTIVE_DENSITY_H
 
@@ -45,51 +44,54 @@
 /* In what blocks come. */
 enum ff__grain { FF__GRAIN_BLOCK, FF__GRAIN_LEAF, FF__GRAIN_PAGE };
 
-/* By block, zero at first. */
+/* By block, zero at first. A visit begins when a whole block would have come. */
 struct ff__density_block {
-    /* 1 + how many whole blocks would have come when it would have come last; 0: never */
-    uint32_t stamp;
-    uint32_t leaves;     /* bit i: leaf i has been faulted on since then; in pages, */
-    uint8_t touched[16]; /* of how many pages of leaf i: 4 bits each, up to 15 */
-    uint32_t launch;     /* number of the launch during which it came back last, */
-    uint8_t times;       /* and how often it did, up to 255 */
-    uint8_t grain;       /* in which what is resident came */
-    uint32_t used;       /* pages that have been faulted on since then, or came along with those, */
-    uint32_t cost;       /* and what all that has come has cost, in pages */
-    bool is_witness, is_full; /* all of it has been brought after all */
+    uint32_t stamp;      /* 1 + the tier's `clock` when the latest visit began; 0: never */
+    uint32_t leaves;     /* bit i: leaf i has been faulted on in this visit */
+    uint8_t touched[16]; /* in pages: how many of leaf i are used, up to 15; 4 bits a leaf */
+    uint32_t launch;     /* number of the launch during which the block came back last */
+    uint8_t times;       /* times that it came back during that launch, up to 255 */
+    uint8_t grain;       /* enum ff__grain: in which what is resident came */
+    uint32_t used;       /* pages of this visit: faulted on, or brought along with those */
+    uint32_t cost;       /* of all that has come in this visit, in faults on pages */
+    bool is_witness;     /* it comes in pages to show how much of it is used */
+    bool is_full;        /* all of it has been brought after all */
 };
 
-/* By range, zero at first. */
+/* By range, zero at first. Those of blocks in pieces are halved now and then. */
 struct ff__density_range {
-    uint32_t faults,
-        /* the evidence of blocks in pieces: of leaves, or what they cost in pages; halved now and
-         * then */
-        visits;
-    uint32_t witnesses, by_leaf, by_page,
-        used; /* of witnesses: what their leaves and pages cost, in pages; pages used */
-    uint32_t countdown, interval; /* blocks that come back until the next witness */
-    uint32_t full,
-        leaves;     /* in pages: blocks that have come whole after all; leaves used, by the visit */
-    uint64_t pages; /* of the range, once it is known */
-    uint32_t launch;      /* number of the launch for which the following holds */
-    uint64_t credit;      /* pages that may come before it is asked what they cost */
-    uint8_t grain, doubt; /* how often pages were to stay, and did not */
-    bool stays;           /* in pages, because they are to stay */
+    uint32_t faults;      /* cost of blocks in pieces: in leaves, or in pages */
+    uint32_t visits;      /* visits of blocks in pieces */
+    uint32_t witnesses;   /* witnesses that have ended since the last decision */
+    uint32_t by_leaf;     /* cost of the witnesses' leaves, in pages */
+    uint32_t by_page;     /* cost of the witnesses' pages, in pages */
+    uint32_t used;        /* pages of the witnesses that were used */
+    uint32_t countdown;   /* blocks that come back until the next witness */
+    uint32_t interval;    /* blocks that come back from one witness to the next */
+    uint32_t full;        /* in pages: blocks that have come whole after all */
+    uint32_t leaves;      /* in pages: leaves used, summed over visits */
+    uint64_t pages;       /* of the range; 0: not known yet */
+    uint32_t launch;      /* number of the launch for which the members below hold */
+    uint64_t allowance;   /* cost, in pages, up to which a trial of pages is not judged */
+    uint8_t grain;        /* enum ff__grain */
+    uint8_t failed_stays; /* trials of pages that were to stay, and did not, up to 8 */
+    bool stays;           /* it is in pages because they are to stay */
 };
 
-/* What a whole block costs; 0: not known yet. */
-struct ff__density_worth {
+/* So many leaves, or pages, cost as much as a whole block; 0: not known yet. */
+struct ff__density_break_even {
     uint32_t leaves, pages;
 };
 
 struct ff__density {
-    unsigned char *blocks, *ranges;    /* where the records of block and range 0 are, */
-    size_t block_stride, range_stride; /* and how far from each other */
-    uint32_t clock[FF_TIERS_MAX];      /* whole blocks that would have come */
-    struct ff__density_worth worth[FF_TIERS_MAX];
-    uint32_t launches, running; /* so far; 0 where there are none, which is one that does not end */
-    uint64_t pages;             /* of all ranges that have been faulted on */
-    uint32_t became[3];         /* [grain] ranges, how often */
+    unsigned char *blocks, *ranges;    /* the records of block 0 and range 0 */
+    size_t block_stride, range_stride; /* bytes from one record to the next */
+    uint32_t clock[FF_TIERS_MAX];      /* by tier: visits that have begun */
+    struct ff__density_break_even break_even[FF_TIERS_MAX];
+    uint32_t launches;  /* that have begun; 0: there are none, and all time is one launch */
+    uint32_t running;   /* launches that have begun and not ended */
+    uint64_t pages;     /* of all ranges that have been faulted on */
+    uint32_t became[3]; /* by enum ff__grain: times that a range began to come so */
     struct ff__sweeps sweeps;
 };
 

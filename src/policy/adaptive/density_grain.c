@@ -1,13 +1,15 @@
 #include "policy/adaptive/density_grain.h"
 
 /* Ours, all of them. */
-#define DEAR_LEAVES    8u  /* that cost as much as a block where parts cost more, */
-#define DEAR_PAGES     32u /* and pages: measured on the software device */
-#define INTERVAL_FIRST 8u  /* blocks that come back for each witness, */
-#define INTERVAL_DENSE 64u /* and for the next one after dense use, during a launch */
-#define WITNESSES      3u  /* that decide */
-#define VISITS         32u /* of a sparse range that decide */
-#define CREDIT         4u  /* times that all pages may come where they are to stay */
+/* Leaves and pages that cost as much as a block where parts cost more: measured on the software
+ * device. */
+#define DEAR_LEAVES    8u
+#define DEAR_PAGES     32u
+#define INTERVAL_FIRST 8u  /* blocks that come back for each witness */
+#define INTERVAL_DENSE 64u /* likewise, after a witness that was used densely in this launch */
+#define WITNESSES      3u  /* witnesses that decide */
+#define VISITS         32u /* visits of a sparse range that decide */
+#define ALLOWANCE      4u  /* times that all pages may come where they are to stay */
 
 /* ---- costs ---- */
 
@@ -15,18 +17,19 @@ static uint32_t at_least_one(uint64_t value) {
     return value > 1 ? (uint32_t)value : 1;
 }
 
-const struct ff__density_worth *ff__density_worth_of(struct ff__density *density,
-                                                     const struct ff_view *view, uint32_t tier) {
-    struct ff__density_worth *worth = &density->worth[tier];
-    if (worth->leaves > 0)
-        return worth;
+const struct ff__density_break_even *
+ff__density_break_even_of(struct ff__density *density, const struct ff_view *view, uint32_t tier) {
+    struct ff__density_break_even *break_even = &density->break_even[tier];
+    if (break_even->leaves > 0)
+        return break_even;
     uint64_t whole = ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES),
              leaf = ff_view_faults_ns(view, tier, 1, FF_LEAF_PAGES),
              page = ff_view_faults_ns(view, tier, 1, 1);
-    *worth = view->parts_cost_more ? (struct ff__density_worth){DEAR_LEAVES, DEAR_PAGES}
-                                   : (struct ff__density_worth){at_least_one(whole / leaf),
-                                                                at_least_one(whole / page)};
-    return worth;
+    *break_even = view->parts_cost_more
+                      ? (struct ff__density_break_even){DEAR_LEAVES, DEAR_PAGES}
+                      : (struct ff__density_break_even){at_least_one(whole / leaf),
+                                                        at_least_one(whole / page)};
+    return break_even;
 }
 
 /* ---- the decisions ---- */
@@ -37,7 +40,7 @@ static void start_over(struct ff__density *density, struct ff__density_range *ra
         density->became[grain]++;
     range->grain = (uint8_t)grain;
     range->faults = range->visits = range->full = range->leaves = 0;
-    range->credit = 0;
+    range->allowance = 0;
     range->stays = false;
 }
 
@@ -53,7 +56,7 @@ static bool pages_fit(const struct ff__density *density, const struct ff_view *v
  * Pages leave more room than leaves, so that they need not save anything else. */
 static void decide(struct ff__density *density, const struct ff_view *view, uint32_t tier,
                    struct ff__density_range *range) {
-    uint32_t whole = range->witnesses * ff__density_worth_of(density, view, tier)->pages;
+    uint32_t whole = range->witnesses * ff__density_break_even_of(density, view, tier)->pages;
     bool in_leaves =
         range->grain == FF__GRAIN_LEAF; /* visits are longer than those of whole blocks */
     bool leaves_pay = in_leaves || range->by_leaf * 3 < whole * 2;
@@ -65,18 +68,19 @@ static void decide(struct ff__density *density, const struct ff_view *view, uint
     else if (leaves_pay != in_leaves)
         start_over(density, range, FF__GRAIN_LEAF);
     range->stays = stays;
-    range->credit = stays ? CREDIT * range->pages : 0;
+    range->allowance = stays ? ALLOWANCE * range->pages : 0;
 }
 
 void ff__density_end_witness(struct ff__density *density, const struct ff_view *view, uint32_t tier,
                              struct ff__density_range *range,
                              const struct ff__density_block *block) {
-    const struct ff__density_worth *worth = ff__density_worth_of(density, view, tier);
+    const struct ff__density_break_even *break_even =
+        ff__density_break_even_of(density, view, tier);
     uint32_t leaves =
         block->is_full ? FF_CHUNK_LEAVES : (uint32_t)__builtin_popcount(block->leaves);
-    uint32_t by_leaf = leaves * ff__density_leaf_cost(worth);
+    uint32_t by_leaf = leaves * ff__density_leaf_cost(break_even);
     uint32_t least = block->cost < by_leaf ? block->cost : by_leaf;
-    range->interval = least <= worth->pages ? INTERVAL_FIRST : INTERVAL_DENSE;
+    range->interval = least <= break_even->pages ? INTERVAL_FIRST : INTERVAL_DENSE;
     range->witnesses++;
     range->by_page += block->cost;
     range->by_leaf += by_leaf;
@@ -86,19 +90,20 @@ void ff__density_end_witness(struct ff__density *density, const struct ff_view *
 }
 
 void ff__density_judge(struct ff__density *density, struct ff__density_range *range,
-                       const struct ff__density_worth *worth) {
+                       const struct ff__density_break_even *break_even) {
     bool by_page = range->grain == FF__GRAIN_PAGE;
-    uint32_t whole = range->visits * (by_page ? worth->pages : worth->leaves);
+    uint32_t whole = range->visits * (by_page ? break_even->pages : break_even->leaves);
     bool is_dense = range->full >= WITNESSES && range->full * 2 > range->visits;
-    if (!is_dense && (range->visits < VISITS || range->faults < range->credit))
+    if (!is_dense && (range->visits < VISITS || range->faults < range->allowance))
         return;
     if (is_dense || range->faults > whole) {
-        range->doubt = (uint8_t)(range->doubt + (range->stays && range->doubt < 8));
+        range->failed_stays =
+            (uint8_t)(range->failed_stays + (range->stays && range->failed_stays < 8));
         start_over(density, range, FF__GRAIN_BLOCK);
         return;
     }
     if (by_page && !range->stays &&
-        range->faults * 2 > range->leaves * ff__density_leaf_cost(worth) * 3) {
+        range->faults * 2 > range->leaves * ff__density_leaf_cost(break_even) * 3) {
         start_over(density, range, FF__GRAIN_LEAF);
         return;
     }
@@ -113,11 +118,11 @@ void ff__density_renew(const struct ff__density *density, struct ff__density_ran
         return;
     range->launch = density->launches;
     range->interval = range->countdown = INTERVAL_FIRST;
-    range->doubt = 0;
+    range->failed_stays = 0;
     if (range->grain != FF__GRAIN_PAGE)
         return;
     range->faults = range->visits = range->full = range->leaves = 0;
-    range->credit = range->stays ? CREDIT * range->pages : 0;
+    range->allowance = range->stays ? ALLOWANCE * range->pages : 0;
 }
 
 bool ff__density_next_witness(struct ff__density_range *range) {

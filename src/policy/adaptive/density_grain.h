@@ -5,13 +5,13 @@
 
 #include "policy/adaptive/density.h"
 
-/* What a whole block costs on the tier, in leaves and in pages. */
-const struct ff__density_worth *ff__density_worth_of(struct ff__density *density,
-                                                     const struct ff_view *view, uint32_t tier);
+/* How many leaves, and how many pages, cost as much as a whole block on the tier. */
+const struct ff__density_break_even *
+ff__density_break_even_of(struct ff__density *density, const struct ff_view *view, uint32_t tier);
 
 /* What a leaf costs, in pages. */
-static inline uint32_t ff__density_leaf_cost(const struct ff__density_worth *worth) {
-    return worth->pages / worth->leaves;
+static inline uint32_t ff__density_leaf_cost(const struct ff__density_break_even *break_even) {
+    return break_even->pages / break_even->leaves;
 }
 
 /* Pages are good for a launch: the next one may use its data from end to end. */
@@ -28,6 +28,6 @@ void ff__density_end_witness(struct ff__density *density, const struct ff_view *
 
 /* There is new evidence of a range whose blocks come in pieces. */
 void ff__density_judge(struct ff__density *density, struct ff__density_range *range,
-                       const struct ff__density_worth *worth);
+                       const struct ff__density_break_even *break_even);
 
 #endif

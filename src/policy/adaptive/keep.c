@@ -1,9 +1,10 @@
-/* Evicts the oldest block or one of the newest, by what came of doing so before. Ours.
+/* Evicts the oldest block or one of the newest, whichever has caused less regret. Ours.
  *
  * Faults alone do not tell whether a resident block is used. If a program iterates over more data
  * than fits, the oldest block is the next one to be used, and evicting the newest keeps a part of
- * the data; once the program works on other data, what was kept is dead, and the oldest must go. So
- * blocks are evicted from both ends of the order, at shares that follow regret (common/regret.h).
+ * the data; once the program works on other data, the kept blocks are dead, and the oldest must go.
+ * So blocks are evicted from both ends of the order, at shares that follow regret
+ * (adaptive/regret.h).
  */
 #include "policy/adaptive/regret.h"
 #include "policy/common/migration_order.h"
@@ -12,8 +13,8 @@
 
 #include <stdio.h>
 
-/* Evictions of the newest after which one block fewer is spared, as a share of the device's blocks
- */
+/* One block fewer is spared after so many evictions of newest blocks, as a share of the device's
+ * blocks. */
 #define EASE 0.25
 
 enum { PARAM_SPARE = FF__RESERVE_PARAMS, PARAM_PROBE, PARAMS };
@@ -59,7 +60,7 @@ static const struct ff__recency *used_of(const struct keep *keep) {
     return &keep->order.lists[FF__ORDER_USED - FF__ORDER_DISCARDED];
 }
 
-/* An absence as short as that is of a block that was in use. */
+/* A block that comes back after at most so many evictions was in use when it was evicted. */
 static uint32_t short_absence(const struct keep *keep) {
     return keep->spare / 2 > keep->spare_least ? keep->spare / 2 : keep->spare_least;
 }

@@ -4,22 +4,22 @@
 #include <string.h>
 
 /* Ours, all of them. */
-#define INTERVAL_FIRST 1u  /* blocks that come for each witness, */
-#define INTERVAL_MAX   64u /* doubled by each one that is worth its migration */
+#define INTERVAL_FIRST 1u  /* blocks that come for each witness */
+#define INTERVAL_MAX   64u /* the same, doubled up to this by each witness that paid */
 #define CAME           32u /* blocks of a remote range that decide */
 
-/* Blocks that come until one would have left: a part of memory, because whoever passes over blocks
- * needs few at a time, and on a large device no more than its processors work on at a time. */
+/* Blocks that come until one would have left: a part of memory, because a program that passes over
+ * blocks needs few at a time, and on a large device no more than its processors work on. */
 #define PART  8u
 #define LIMIT 256u
 
-/* This part of a witness's leaves, once used, tells how the others will be. */
-#define TELLING 16u
+/* This part of a witness's leaves is a sample of how the others will be used. */
+#define SAMPLE 16u
 
 /* Migrations that remote accesses of a block may cost until it comes: its own, and that of what
- * leaves for it */
-#define RENT        2u
-#define BROUGHT_MAX 16u
+ * leaves for it. */
+#define SPENT_MOST  2u
+#define BROUGHT_MAX 16u /* times that this limit doubles */
 
 void ff__remote_start(struct ff__remote_use *use, void *blocks, size_t block_stride, void *ranges,
                       size_t range_stride) {
@@ -43,11 +43,11 @@ static bool has_remote_access(const struct ff_view *view, uint32_t tier) {
     return ff_view_link(view, FF_TIER_HOST, tier)->access_ps > 0;
 }
 
-/* Accesses that cost as much as the migration of the block. */
-static uint64_t worth_of(const struct ff_view *view, uint32_t tier, uint32_t block) {
+/* Remote accesses that cost as much as the migration of the block. */
+static uint64_t break_even_of(const struct ff_view *view, uint32_t tier, uint32_t block) {
     uint64_t ns = ff_view_faults_ns(view, tier, 1, view->blocks[block].page_count);
-    uint64_t worth = ns * 1000 / ff_view_link(view, FF_TIER_HOST, tier)->access_ps;
-    return worth > 0 ? worth : 1;
+    uint64_t break_even = ns * 1000 / ff_view_link(view, FF_TIER_HOST, tier)->access_ps;
+    return break_even > 0 ? break_even : 1;
 }
 
 /* ---- the two decisions ---- */
@@ -123,7 +123,8 @@ static void become_witness(struct ff__remote_range *range, uint32_t block) {
     *none = block + 1;
 }
 
-/* Those that would have left by now. If somebody else has brought one, it has shown nothing. */
+/* Ends the witnesses that would have left by now. One that was prefetched meanwhile has shown
+ * nothing. */
 static void end_witnesses(struct ff__remote_use *use, const struct ff_view *view, uint32_t tier,
                           struct ff__remote_range *range) {
     for (uint32_t i = 0; i < FF__REMOTE_WITNESSES; i++) {
@@ -199,26 +200,26 @@ static bool bring(const struct ff_view *view, const struct ff_access *access,
 
 /* The block is in use as long as it is used again within the time in which so many blocks can come
  * that it would have left. */
-static void pay(const struct ff_view *view, const struct ff_access *access,
-                struct ff__remote_block *block) {
+static void count_access(const struct ff_view *view, const struct ff_access *access,
+                         struct ff__remote_block *block) {
     uint64_t pause_ns =
         holds(view, access->tier) * ff_view_faults_ns(view, access->tier, 1, FF_BLOCK_PAGES);
     if (view->now_ns - block->used_ns > pause_ns)
-        block->rent = 0;
+        block->spent = 0;
     block->used_ns = view->now_ns;
     block->count += 1 + access->more;
     block->leaves |= 1u << access->page / FF_LEAF_PAGES;
-    block->rent += 1 + access->more;
+    block->spent += 1 + access->more;
 }
 
 /* Whether a witness will have been used so often once all of its leaves have been used as those
  * that were. A few are enough, so that a range of a few blocks does not spend its trial on the
  * link. */
 static bool will_have_paid(const struct ff_view *view, uint32_t number,
-                           const struct ff__remote_block *block, uint64_t worth) {
+                           const struct ff__remote_block *block, uint64_t break_even) {
     uint32_t used = (uint32_t)__builtin_popcount(block->leaves);
     uint32_t all = (view->blocks[number].page_count + FF_LEAF_PAGES - 1) / FF_LEAF_PAGES;
-    return used * TELLING >= all && (uint64_t)block->count * all >= worth * used;
+    return used * SAMPLE >= all && (uint64_t)block->count * all >= break_even * used;
 }
 
 /* Where memory is full, what a block was used before it would have left is forgotten. Where it is
@@ -232,15 +233,15 @@ static void count(struct ff__remote_use *use, const struct ff_view *view,
         has_come(use, access->tier, block);
         range->came++;
     }
-    uint64_t worth = worth_of(view, access->tier, access->block);
-    pay(view, access, block);
-    bool paid =
-        block->count >= worth || (witness && will_have_paid(view, access->block, block, worth));
-    bool rented = block->rent >= worth * RENT << block->brought;
-    if ((!paid && !rented) || !bring(view, access, list))
+    uint64_t break_even = break_even_of(view, access->tier, access->block);
+    count_access(view, access, block);
+    bool paid = block->count >= break_even ||
+                (witness && will_have_paid(view, access->block, block, break_even));
+    bool overspent = block->spent >= break_even * SPENT_MOST << block->brought;
+    if ((!paid && !overspent) || !bring(view, access, list))
         return;
-    block->brought = (uint8_t)(block->brought + (rented && block->brought < BROUGHT_MAX));
-    block->rent = 0;
+    block->brought = (uint8_t)(block->brought + (overspent && block->brought < BROUGHT_MAX));
+    block->spent = 0;
     if (!paid)
         return;
     block->count = 0;

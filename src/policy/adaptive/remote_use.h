@@ -1,28 +1,26 @@
 /* Whether the blocks of a range migrate, or are used from the host. Ours.
  *
- * A block that migrates costs a fault and a transfer; one that is used remotely occupies the link
- * for each access. So it is decided by how many accesses a block gets before it would leave again,
- * against how many cost as much as its migration (its worth).
+ * A block that migrates costs a fault and a transfer. One that is used remotely occupies the link
+ * for each access. The break-even point of a block is the number of remote accesses that cost as
+ * much as its migration. What decides is whether a block gets that many before it would leave.
  *
- *   migrating ranges If memory is too small for all, some of the blocks that come are witnesses, at
- *   most three at a time: each
- *                      is used remotely, until it has been used as often as its migration is worth,
- *                      or would be if all of
- *                      it were used as the leaves that have been, and migrates after all; or until
- *                      it would have left. Three
- *                      decide.
- *   remote ranges All blocks that the host has are used remotely. One that is used so often that it
- *   is worth its
- *                      migration before it would have left migrates. If most do, the range migrates
- *                      again. While memory
- *                      is not full none would have left: each migrates when it has been used that
- *                      often in all.
+ * A range whose blocks migrate: if memory is too small for all, some of the blocks that come are
+ * witnesses, at most three at a time. A witness is used remotely until one of these happens:
+ *   - It has reached the break-even point, or would reach it if all of its leaves were used like
+ *     those that were; then it migrates after all.
+ *   - It would have left.
+ * Three witnesses decide.
  *
- * If all blocks of a remote range are used at once, none is used that often in its time: the link
- * is what holds them up, and if they migrated, each would be used up while others wait. So what
- * remote accesses cost adds up over as long as the block is in use. Once that is twice a migration,
- * its own and that of what leaves for it, it migrates; if it is used remotely again, it takes twice
- * as much the next time.
+ * A range that is remote: all blocks that the host has are used remotely. One that reaches the
+ * break-even point before it would have left migrates. If most do, the range migrates again. While
+ * memory is not full none would have left: then all accesses of a block count.
+ *
+ * If all blocks of a remote range are used at once, none reaches the break-even point in its time,
+ * because they wait for the link; and if they migrated, each would be used up while others wait. So
+ * remote accesses also add up over as long as the block is in use. Once they have cost twice a
+ * migration (its own, and that of what leaves for it), the block migrates; if it is used remotely
+ * again, it takes twice as much the next time. This is the rule for the ski rental problem: to rent
+ * until the rent has cost as much as to buy.
  *
  * Blocks would leave in the order in which they came: each when a number of others has come since.
  */
@@ -33,13 +31,12 @@
 
 /* By block, zero at first. */
 struct ff__remote_block {
-    /* 1 + how many blocks had or would have come when it would have come last; 0: never */
-    uint32_t stamp;
-    uint32_t count;   /* remote accesses since then, */
-    uint32_t leaves;  /* a bit for each leaf that they were in, */
-    uint8_t brought;  /* how often it has come for its rent */
-    uint64_t rent;    /* remote accesses since it was not used for a while, or came, */
-    uint64_t used_ns; /* and when the last of them was */
+    uint32_t stamp;   /* 1 + the tier's `clock` when it came, or would have come, last; 0: never */
+    uint32_t count;   /* remote accesses since then */
+    uint32_t leaves;  /* bit i: there were such accesses to leaf i */
+    uint8_t brought;  /* times that it has come because remote accesses had cost too much */
+    uint64_t spent;   /* remote accesses since it came, or since a pause in its use */
+    uint64_t used_ns; /* time of its last remote access */
 };
 
 #define FF__REMOTE_WITNESSES 3u /* of a range, that decide */
@@ -47,19 +44,20 @@ struct ff__remote_block {
 /* By range, zero at first. */
 struct ff__remote_range {
     uint32_t witnesses[FF__REMOTE_WITNESSES]; /* 1 + their blocks; 0: none */
-    uint32_t countdown, interval;             /* blocks that come until the next witness */
-    uint32_t came,
-        paid; /* the evidence: blocks that would have come; those of them that were worth it */
-    bool is_remote,
-        is_known; /* is_known: a witness has been worth its migration, or three have decided */
+    uint32_t countdown;                       /* blocks that come until the next witness */
+    uint32_t interval;                        /* blocks that come from one witness to the next */
+    uint32_t came;                            /* evidence: blocks that would have come */
+    uint32_t paid;                            /* those of them that reached the break-even point */
+    bool is_remote;
+    bool is_known; /* a witness has reached the break-even point, or three have decided */
 };
 
 struct ff__remote_use {
-    unsigned char *blocks, *ranges;       /* where the records of block and range 0 are, */
-    size_t block_stride, range_stride;    /* and how far from each other */
+    unsigned char *blocks, *ranges;       /* the records of block 0 and range 0 */
+    size_t block_stride, range_stride;    /* bytes from one record to the next */
     uint32_t clock[FF_TIERS_MAX];         /* by tier: blocks that have, or would have, come */
     bool is_full[FF_TIERS_MAX];           /* by tier: blocks that had to leave have come back */
-    uint32_t became_remote, became_local; /* ranges, how often */
+    uint32_t became_remote, became_local; /* times that a range became so */
 };
 
 /* The records lie in arrays of the caller's, each at the beginning of an element. */
@@ -80,7 +78,7 @@ bool ff__remote_is(const struct ff__remote_use *use, uint32_t range, uint32_t bl
 bool ff__remote_is_tried(const struct ff__remote_use *use, const struct ff_view *view,
                          uint32_t tier, uint32_t range);
 
-/* Accesses; advises to bring blocks that are worth it. */
+/* Counts accesses; advises to bring blocks for which migration costs less. */
 void ff__remote_access(struct ff__remote_use *use, const struct ff_view *view,
                        const struct ff_access_batch *batch, struct ff_advice_list *advice);
 

@@ -47,7 +47,7 @@ void ff__sparse_launch(struct ff__sparse *sparse, const struct ff_launch_event *
  * in it. */
 bool ff__sparse_fault(struct ff__sparse *sparse, const struct ff_view *view,
                       const struct ff_fault_group *group, struct ff_fault_advice *advice);
-/* Whether it has a say in what comes of the block, so that nobody else should bring it. */
+/* Whether it has a say in what comes of the block, so that no other policy should bring it. */
 bool ff__sparse_is(const struct ff__sparse *sparse, const struct ff_view *view, uint32_t block);
 /* Whether nothing is known of the block's range yet, but will be, so that each block should wait
  * for its own fault. */

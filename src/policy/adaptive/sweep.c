@@ -5,8 +5,8 @@
 /* Ours, all of them. */
 #define SEEN_LEAST 3u /* strides, before pages come along */
 #define WIDE       4  /* pages of a stride of which some may be there already */
-#define EDGE       16 /* part of a page by which a place may be wrong, */
-#define SLACK      64 /* and a stride, once a sweep has begun again */
+#define EDGE       16 /* part of a page by which a place may be wrong */
+#define SLACK      64 /* part of a page by which a stride may be wrong after a new begin */
 
 #define PAGE       FF__SWEEP_PAGE
 #define ROUNDING   2 /* by which bounds may be too far apart */

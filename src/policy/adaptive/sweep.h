@@ -12,7 +12,7 @@
 
 #include <farfault/policy.h>
 
-/* Both may be. In parts of a page: FF__SWEEP_PAGE. */
+/* Bounds of an address or a stride, both included, in parts of a page: FF__SWEEP_PAGE. */
 struct ff__bounds {
     int64_t low, high;
 };
@@ -20,16 +20,15 @@ struct ff__bounds {
 /* A thread's faults in a range. */
 struct ff__thread_sweep {
     uint32_t range, thread;
-    int64_t page;             /* of the latest fault, of all addresses, */
-    struct ff__bounds place;  /* and where in it; likewise of all addresses */
+    int64_t page;             /* of the latest fault: its number among all addresses */
+    struct ff__bounds place;  /* of the latest fault: its address */
     struct ff__bounds stride; /* from place to place */
-    struct ff__bounds origin; /* an earlier place, from which the stride is measured, */
-    uint32_t steps;           /* and strides since then */
+    struct ff__bounds origin; /* an earlier place, from which the stride is measured */
+    uint32_t steps;           /* strides from there to the latest fault */
     uint32_t seen;            /* strides so far; 0: no stride is known */
     uint32_t ahead;           /* strides from the latest place for which pages have come */
-    int64_t
-        width; /* of what is used at a place, at least, where it goes on in the next page; else 0 */
-    bool is_lost; /* the latest fault was not where it should have been */
+    int64_t width;            /* used at a place, at least, if it crosses into the next page; 0 */
+    bool is_lost;             /* the latest fault was not where it should have been */
 };
 
 #define FF__SWEEPS     64u

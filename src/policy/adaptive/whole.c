@@ -1,5 +1,5 @@
-/* A fault brings its whole block, the transfer that devices do best, but of ranges that are used
- * sparsely (common/sparse.h). Ours. */
+/* A fault brings its whole block, which is the most efficient transfer; except in ranges that are
+ * used sparsely (adaptive/sparse.h). Ours. */
 #include "policy/adaptive/sparse.h"
 #include "policy/registry.h"
 

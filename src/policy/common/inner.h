@@ -30,7 +30,7 @@ struct ff__inners {
 int ff__inners_start(struct ff__inners *inners, const struct ff_policy *policy,
                      const struct ff__inner_param *params, const struct ff_policy_env *env);
 
-/* The same with a value for each parameter. */
+/* As ff__inners_start(), with a value for each parameter. */
 int ff__inners_start_with(struct ff__inners *inners, const struct ff_policy *policy,
                           const int64_t *values, const struct ff_policy_env *env);
 

@@ -7,15 +7,15 @@
  * policy's block state, so that nothing is allocated and memory that is never used costs nothing. A
  * policy takes the cheapest that answers its question:
  *
- *   recency.h          Which unit was used longest ago? A use writes the links of up to four units.
- *   migration_order.h Which block was migrated longest ago, and was one discarded before? Two
- *   recency lists, as the
- *                      NVIDIA driver has them.
- *   groups.h Which leaf of which block was used longest ago? A recency list of blocks, and a time
- *   by leaf.
- *   heap.h Which unit has the greatest key? For keys that are no times of last uses: next uses, and
- *   counts.
- *   lot.h              Any unit, by lot. A use costs nothing. */
+ *   recency.h            Which unit was used longest ago? A use writes the links of up to four
+ *                        units.
+ *   migration_order.h    Which block was migrated longest ago, and was one discarded before? Two
+ *                        recency lists, as in the NVIDIA driver.
+ *   groups.h             Which leaf of which block was used longest ago? A recency list of blocks,
+ *                        and a time by leaf.
+ *   base/heap.h          Which unit has the greatest key? For keys that are not times of last uses:
+ *                        next uses, and counts.
+ *   lot.h                Any unit, at random. A use costs nothing. */
 #ifndef FF_POLICY_COMMON_RECENCY_H
 #define FF_POLICY_COMMON_RECENCY_H
 

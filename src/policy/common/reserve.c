@@ -1,11 +1,13 @@
 #include "policy/common/reserve.h"
 
-#define BLOCKS_MAX 8u  /* blocks, ... */
-#define SHARE      32u /* ... or a 32nd of the device if that is less, */
-#define LEAST      8u  /* ... but one block on smaller devices, of at least so many blocks */
+/* The reserve is so many blocks, or this part of the device if that is less. It is one block on a
+ * device for which that part is less than one, if the device has at least LEAST blocks. */
+#define BLOCKS_MAX 8u
+#define SHARE      32u
+#define LEAST      8u
 
-/* On those: the share of the blocks that come that has to be waited for, and what the latest of
- * them counts. Ours. */
+/* On such a device there is a reserve while more than this share of the blocks that come is waited
+ * for, in a moving average with this weight of the latest. Ours. */
 #define WAITED_FOR 0.5
 #define WEIGHT     (1.0 / 16.0)
 

@@ -23,10 +23,10 @@ extern const struct ff_param ff__reserve_params[];
 
 void ff__reserve_start(struct ff__reserve *reserve, const struct ff_policy_env *env);
 
-/* On a small device a block of reserve is much. Whoever tells of arrivals has it only while most of
- * what comes is waited for: where blocks are used from the host until they come, nobody waits, and
- * the reserve is one block more to be used from there. Where the costs of the link are not known,
- * transfers are memory copies, and a reserve leaves the processors as much to do. */
+/* On a small device a block of reserve is much. An evictor that calls this for each arrival keeps a
+ * reserve there only while most of the blocks that come are waited for. Where blocks are used from
+ * the host until they come, no fault waits, and the reserve would be one block more to be used from
+ * there. Where the kernels' processors copy, a reserve saves them no work. */
 void ff__reserve_arrival(struct ff__reserve *reserve, const struct ff_view *view,
                          const struct ff_arrival *arrival);
 

@@ -7,7 +7,7 @@
  * a block, the tree takes one mask a block.
  *
  * Three questions are asked of it. The NVIDIA driver asks for the widest node around a page that is
- * more than `threshold` percent set, and brings it whole (nvidia/tree.h). Ganguly's prefetcher
+ * more than `threshold` percent set, and brings it whole (nvidia/tree_mask.h). Ganguly's prefetcher
  * (ISCA 2019; UVMSmart, gpu-sim.cc) goes bottom-up: any node that is more than `threshold` percent
  * set gets its empty leaves. His pre-eviction goes the same way: any node that is less than
  * `threshold` percent set loses its whole leaves. Forest's trees (ISCA 2025) are Ganguly's, with

@@ -99,7 +99,7 @@ static void range_freed(void *state, uint32_t range) {
         *stream = (struct block_stream){0};
 }
 
-/* It has been seen, or is gone, or is not expected any more. */
+/* Ends the expectation of the block: it has been used, or is gone, or is not predicted any more. */
 static void settle(struct context *context, uint32_t block) {
     struct context_block *record = &context->records[block];
     if (record->ahead == 0) /* what was never written costs no memory */

@@ -78,7 +78,7 @@ static inline uint32_t *ff__row_gap(const struct ff__tables *tables, struct ff__
 struct ff__block_table *ff__table_find(struct ff__tables *tables, uint32_t id);
 struct ff__block_table *ff__table_make(struct ff__tables *tables, uint32_t id);
 
-/* It was launched: it is the last to go. */
+/* The kernel of the table was launched: the table is the last to be evicted. */
 void ff__table_touch(struct ff__tables *tables, struct ff__block_table *table);
 
 /* A row's number, FF_NONE if the block has none. */

@@ -24,7 +24,7 @@ struct ff__uses {
 
 /* By block, zero at first. */
 struct ff__expected_block {
-    uint32_t freed;         /* which of the blocks that went it was, when it went last; 0: never */
+    uint32_t freed;         /* when it was last freed, in a count of all blocks freed; 0: never */
     struct ff__uses uses[]; /* by device: the one of tier 1 first */
 };
 

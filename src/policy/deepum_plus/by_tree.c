@@ -4,8 +4,8 @@
 
 /* Ours, all of them. */
 #define INTERVAL  64u /* blocks of a range that come for each witness: see by_tree.h */
-#define WITNESSES 3u  /* that decide whether a range comes by the tree, */
-#define MANY      32u /* and whether one that does still should */
+#define WITNESSES 3u  /* witnesses that decide whether a range comes by the tree */
+#define MANY      32u /* witnesses that decide whether it still should */
 
 /* ---- costs ---- */
 

@@ -49,7 +49,7 @@ int ff__forecast_start(struct ff__forecast *forecast, const struct ff_policy_env
 /* See ff__expected_launch(). */
 bool ff__forecast_launch(struct ff__forecast *forecast, uint32_t tier, uint32_t id);
 
-/* It has ended: it uses none of its blocks any more. */
+/* The launch has ended: it uses none of its blocks any more. */
 void ff__forecast_end(struct ff__forecast *forecast, uint32_t tier, uint32_t id);
 
 /* See ff__expected_forget(). */

@@ -269,9 +269,9 @@ static bool is_whole(const struct forest_plus_hunt *hunt, uint32_t block) {
     return ff_view_granule(hunt->naming.view, hunt->plus->tier, block) == FF_BLOCK_PAGES;
 }
 
-/* What comes in pieces is in use as long as pieces come, so that the latest arrivals are no blocks
- * that have been passed. One block alone may be there to show how much is used of each
- * (common/density.h). */
+/* Whether blocks of the range come whole. A block that comes in pieces is in use as long as pieces
+ * come, so that the latest arrivals are not blocks that the program is done with. A single block in
+ * pieces may be a witness (adaptive/density.h). */
 static bool comes_whole(const struct forest_plus_hunt *hunt,
                         const struct forest_plus_range *range) {
     uint32_t last = range->last, before = last ? hunt->plus->blocks[last - 1].before : 0;

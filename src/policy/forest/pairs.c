@@ -1,15 +1,16 @@
 #include "policy/forest/pairs.h"
 
-#define WORTH  8u  /* blocks that are brought for each one that is wasted */
-#define TRIALS 16u /* while it is not worth it, one in so many is brought */
-#define RECENT 64u /* blocks that are looked back at */
+#define PER_WASTED 8u  /* blocks that are brought for each one that is wasted, at least */
+#define TRIALS     16u /* while more are wasted, one in so many is brought */
+#define RECENT     64u /* blocks that are counted before both counts are halved */
 
 void ff__pairs_start(struct ff__pairs *pairs, struct ff__pair_block *blocks) {
     *pairs = (struct ff__pairs){.blocks = blocks, .launches = 1};
 }
 
 bool ff__pairs_next(struct ff__pairs *pairs) {
-    bool pays = pairs->wasted * WORTH <= pairs->brought + WORTH; /* one alone says nothing */
+    bool pays =
+        pairs->wasted * PER_WASTED <= pairs->brought + PER_WASTED; /* one alone says nothing */
     return pays || ++pairs->skipped % TRIALS == 0;
 }
 

@@ -1,4 +1,4 @@
-/* Whether the second block of a 4 MiB tree is worth bringing, for whole blocks. Ours.
+/* Whether to bring the second block of a 4 MiB tree, for whole blocks. Ours.
  *
  * A fault in one block of a linear range brings the other one, too, and saves its fault. On a
  * device that is small for what runs (many ranges, many threads), the other one is evicted before
@@ -25,8 +25,8 @@ struct ff__pairs {
 
 void ff__pairs_start(struct ff__pairs *pairs, struct ff__pair_block *blocks);
 
-/* Whether to bring the other block of the next pair. While it is not worth it, every sixteenth is
- * tried. */
+/* Whether to bring the other block of the next pair. While too many are wasted, every
+ * sixteenth is tried. */
 bool ff__pairs_next(struct ff__pairs *pairs);
 
 /* What happens: a launch begins or ends; the block is advised as the other one; a block of which

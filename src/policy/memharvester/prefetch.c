@@ -229,7 +229,7 @@ static void on_batch(void *state, const struct ff_view *view, const struct ff_fa
                      uint32_t count, struct ff_advice_list *advice) {
     struct prefetch *prefetch = state;
     uint32_t tiers[FF_TIERS_MAX], tier = groups[0].tier;
-    struct ff__lenders lenders = prefetch->lenders; /* nobody's turn passes */
+    struct ff__lenders lenders = prefetch->lenders; /* a copy: no lender loses its turn */
     uint32_t lender_count = ff__lenders_list(&lenders, view, tier, tiers);
     if (prefetch->parallel && lender_count > 0)
         share_batch(prefetch, view, groups, count, lender_count, advice);

@@ -103,10 +103,10 @@ struct ff__line_place {
 /* Before a launch is enqueued. Returns whether it will not begin before ff__line_leave(). */
 bool ff__line_enter(struct ff__line_place *place, cl_command_queue queue);
 
-/* It is enqueued, and watched; or it could not be enqueued. */
+/* After the launch was enqueued, and is watched; or could not be enqueued. */
 void ff__line_leave(const struct ff__line_place *place, bool enqueued);
 
-/* It is about to begin. May wait for the launch that is being enqueued behind it. */
+/* The launch is about to begin. May wait for the launch that is being enqueued behind it. */
 void ff__line_begin(const struct ff__line_place *place);
 
 /* ---- probe.c: what this OpenCL does that OpenCL does not promise ---- */

@@ -22,8 +22,8 @@ static void on_begin(struct ff__watch *watch) {
     const struct ff__overwritten *overwritten = (struct ff__overwritten *)watch;
     struct ff_context *context = ff__context_if_open();
     for (size_t i = 0; context && i < overwritten->count; i++)
-        ff_mem_advise(context, overwritten->spans[i].memory, overwritten->spans[i].size,
-                      FF_ADVISE_OVERWRITE, 0);
+        ff_mem_hint(context, overwritten->spans[i].memory, overwritten->spans[i].size,
+                    FF_HINT_OVERWRITE, 0);
 }
 
 static void on_end(struct ff__watch *watch) {

@@ -9,10 +9,11 @@ struct ff__fault_batch {
     uint64_t number;
     uint32_t device;
     uint64_t began_ns, took_ns;
-    uint64_t entries; /* of the fault buffer, */
-    uint64_t pages,
-        blocks; /* of different pages, in different blocks of 2 MiB; the rest are duplicates */
-    uint64_t pages_in, pages_out; /* that came to the device, and left it, meanwhile */
+    uint64_t entries;   /* of the fault buffer, duplicates included */
+    uint64_t pages;     /* different pages among them */
+    uint64_t blocks;    /* different blocks of 2 MiB among them */
+    uint64_t pages_in;  /* that came to the device meanwhile */
+    uint64_t pages_out; /* that left it meanwhile */
 };
 
 struct ff__batches {

@@ -61,9 +61,8 @@ struct builder {
     const char *path;
     struct ff__map array_of_range; /* the latest array of a range number */
     struct ff__map name_of_hash;
-    struct ff__map
-        touch_of_page;          /* the latest access to a page, as the how manieth of its launch */
-    struct array_state *states; /* [array] */
+    struct ff__map touch_of_page; /* the latest access to a page: its index in its launch */
+    struct array_state *states;   /* [array] */
     struct ordered_action *entries;
     size_t entry_count;
     struct running *running; /* in the order they began */

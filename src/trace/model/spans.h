@@ -1,8 +1,8 @@
 /* Ranges for addresses whose allocations were not recorded.
  *
- * First every address that occurs is told, and every allocation that is known; then they are
- * settled into ranges: the known allocations as they are, and outside of them one range for every
- * run of touched 2 MiB blocks that lie side by side. A range begins to exist when it is first used.
+ * First every address that occurs is added, and every allocation that is known. Ranges are made of
+ * them then: the known allocations as they are, and outside of them one range for every run of
+ * touched 2 MiB blocks that lie side by side. A range begins to exist when it is first used.
  */
 #ifndef FF_TRACE_MODEL_SPANS_H
 #define FF_TRACE_MODEL_SPANS_H
@@ -18,10 +18,9 @@ struct ff__traced_span {
 };
 
 struct ff__spans {
-    struct ff__map touched;       /* space and block */
-    struct ff__traced_span *wide; /* touched pieces of many blocks */
-    struct ff__traced_span
-        *ranges; /* once settled: the known ones, then the derived ones, each in order */
+    struct ff__map touched;         /* space and block */
+    struct ff__traced_span *wide;   /* touched pieces of many blocks */
+    struct ff__traced_span *ranges; /* known ones, then derived ones, each in order */
     size_t wide_count, known_count, range_count;
     uint32_t announced; /* numbers are dense, in the order of first use */
     uint64_t last_key;

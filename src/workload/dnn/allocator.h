@@ -50,7 +50,7 @@ void ff__caching_fini(struct ff__caching *pool);
 /* A block of at least `bytes` > 0. -ENOSPC: not even after giving back all cached segments;
  * -ENOMEM. */
 int ff__caching_allocate(struct ff__caching *pool, uint64_t bytes, uint32_t *block);
-/* The same out of what is cached only, and from a new segment only. */
+/* As ff__caching_allocate(): out of cached segments only, and from a new segment only. */
 int ff__caching_reuse(struct ff__caching *pool, uint64_t bytes, uint32_t *block);
 int ff__caching_extend(struct ff__caching *pool, uint64_t bytes, uint32_t *block);
 void ff__caching_release(struct ff__caching *pool, uint32_t block);
@@ -58,7 +58,7 @@ void ff__caching_release(struct ff__caching *pool, uint32_t block);
 /* torch.cuda.empty_cache(): segments in which nothing is active go back. */
 void ff__caching_empty_cache(struct ff__caching *pool);
 
-/* The same for the same state, whatever way led to it. */
+/* A hash of the state: equal for equal states, whatever way led to them. */
 uint64_t ff__caching_state(const struct ff__caching *pool);
 
 uint64_t ff__caching_round(uint64_t bytes);          /* to a size of blocks */

@@ -14,11 +14,12 @@ struct ff__operand ff__nest_rows(uint64_t rows, uint64_t width, uint64_t across)
 /* Convolutions, as implicit GEMMs: n images of c planes of `plane` elements. The tiles of 128
  * pixels of all images come first, those of output channels after (volta_scudnn_128x64 has a grid
  * of 5476 x 1 x 1 for 128 images of 74 x 74: public nvprof trace of PyTorch on a V100; that
- * channels come second is ours). A wave reads its pixels of 8 channels at a time, */
+ * channels come second is ours). ff__nest_conv_in: a wave reads its pixels of 8 channels at a
+ * time. */
 struct ff__operand ff__nest_conv_in(uint64_t n, uint64_t c, uint64_t plane);
 
-/* and writes 128 channels of them; so it takes as many passes over the result as it has such tiles.
- */
+/* The result of such a convolution: a wave writes 128 channels of its pixels, so that there are as
+ * many passes over the result as it has tiles of channels. */
 struct ff__operand ff__nest_conv_out(uint64_t n, uint64_t c, uint64_t plane);
 
 /* What a weight gradient reads: `tiles` CTAs on the same slice of pixels, `readers` of them the

@@ -37,8 +37,8 @@ int ff__graph_rodinia(uint32_t nodes, uint64_t edges, uint64_t seed, struct ff__
 int ff__graph_uniform(uint32_t nodes, uint32_t degree, uint64_t seed, struct ff__graph *out,
                       struct ff_error *error);
 
-/* Both ends of nodes * degree / 2 edges, which lead both ways, are drawn with the likelihood of a
- * power law over the nodes (Chung and Lu): few nodes have very many edges. */
+/* nodes * degree / 2 edges, which lead both ways. Both ends of an edge are drawn by a power law
+ * over the nodes (Chung and Lu): few nodes have very many edges. */
 int ff__graph_power(uint32_t nodes, uint32_t degree, uint64_t seed, struct ff__graph *out,
                     struct ff_error *error);
 
@@ -49,7 +49,7 @@ int ff__graph_power(uint32_t nodes, uint32_t degree, uint64_t seed, struct ff__g
 int ff__graph_parse(const char *text, size_t length, const char *name, bool both,
                     struct ff__graph *out, struct ff_error *error);
 
-/* The same for a file; a negative errno if it cannot be read. */
+/* As ff__graph_parse(), for a file; a negative errno if it cannot be read. */
 int ff__graph_read(const char *path, bool both, struct ff__graph *out, struct ff_error *error);
 
 #endif

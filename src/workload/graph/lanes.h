@@ -6,7 +6,7 @@
 #include "workload/graph/graph.h"
 #include "workload/model.h"
 
-/* Those of the lanes whose node has an edge for this round, counted from 0. */
+/* The lanes of `mask` whose node has an edge for this round; rounds count from 0. */
 uint32_t ff__lanes_with_edge(const struct ff__graph *graph, uint64_t first, uint32_t mask,
                              uint64_t round);
 

@@ -65,7 +65,7 @@ static inline uint32_t ff__fault_block(const struct fault *fault) {
 struct fault_buffer {
     struct ff_mask *pending; /* [block] pages whose fault has been raised and not been answered */
     struct fault *room;      /* [capacity]; `faults` lie in it, and before them is what was taken */
-    struct fault *faults;    /* that nobody has taken yet, by time */
+    struct fault *faults;    /* that the driver has not taken yet, by time */
     uint32_t count, capacity;
     uint64_t look_at; /* when the driver will look at it next; NEVER */
 };
@@ -158,15 +158,15 @@ uint64_t ff__sms_run(struct sim *sim, struct device *device, uint64_t until);
 
 /* ---- wait.c ---- */
 
-/* So many accesses over a link, one after the other, which take their share of it. Returns when the
- * last one ends. */
+/* `count` accesses over a link, one after the other, which take their share of it. Returns the time
+ * at which the last one ends. */
 uint64_t ff__sm_use_remotely(struct sim *sim, struct device *device, uint32_t count,
                              uint64_t start);
 /* A warp faults on a page, and waits for it. */
 void ff__sm_wait(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
                  uint64_t page, bool write, uint64_t time);
-/* These pages' faults have been answered: what waits for one of them uses it, here or over a link,
- * or faults again if it is at neither place any more. */
+/* The faults on `pages` have been answered: each warp that waits for one of them uses it, here or
+ * over a link, or faults again if it is at neither place. */
 void ff__sms_wake(struct sim *sim, struct device *device, uint32_t block,
                   const struct ff_mask *pages, uint64_t time);
 
@@ -179,10 +179,10 @@ struct touch {
     bool write, missed, remote;
 };
 
-/* Gathers an access for the policies; tells whoever runs the simulation. */
+/* Gathers an access for the policies, and reports it to the observer of the simulation. */
 void ff__access_show(struct sim *sim, struct device *device, const struct sm *sm,
                      const struct touch *touch);
-/* Gathers so many accesses of a kernel in bulk over the link. */
+/* Gathers `count` accesses over the link, of a kernel in bulk. */
 void ff__access_show_remote(struct sim *sim, struct device *device, uint64_t page, uint32_t count,
                             bool write);
 void ff__access_observe(struct sim *sim, const struct device *device, const struct sm *sm,
@@ -202,7 +202,7 @@ void ff__faults_take(struct device *device, uint64_t time, uint32_t limit);
 /* Runs a whole kernel without time; -ENOTSUP if it is in bulk. */
 void ff__untimed_launch(struct sim *sim, struct device *device, const struct launch *launch,
                         uint64_t time);
-/* Nobody waits for a transfer. */
+/* The end of a transfer without time: no warp waits for one. */
 void ff__untimed_ended(struct sim *sim, struct device *device, enum transfer_cause cause,
                        uint64_t time);
 

@@ -16,7 +16,7 @@ static inline void ff__sm_ready(struct sm *sm, uint32_t slot, uint64_t ready) {
     sm->heap[at] = key;
 }
 
-/* The same, from outside of ff__sms_run(). */
+/* As ff__sm_ready(), from outside of ff__sms_run(). */
 static inline void ff__sm_wake(struct device *device, struct sm *sm, uint32_t slot,
                                uint64_t ready) {
     device->sms_changed = true;

@@ -58,7 +58,7 @@ static void forget_on(struct sim *sim, struct tracker *tracker, uint32_t range) 
     tracker->range_used[range] = 0;
 }
 
-/* And for a range that is freed. */
+/* What the engine calls when a range is freed. */
 static void forget(void *self, uint32_t range) {
     struct sim *sim = self;
     for (uint32_t i = 0; i < sim->config->devices; i++)

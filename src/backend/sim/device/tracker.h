@@ -93,7 +93,7 @@ bool ff__tracker_use_range(const struct sim *sim, const struct device *device, u
 bool ff__tracker_use_up(struct sim *sim, const struct device *device, uint64_t page, uint32_t pages,
                         uint32_t uses, uint64_t time);
 
-/* These pages of the block have come. */
+/* `pages` of the block have arrived. */
 void ff__tracker_arrived(struct sim *sim, struct device *device, uint32_t block,
                          const struct ff_mask *pages, uint64_t time);
 

@@ -29,7 +29,7 @@ struct fault_model {
     void (*prefetch)(struct sim *sim, struct device *device, uint64_t time);
     /* A transfer that was started at `start` will have ended at `end`. */
     void (*started)(struct sim *sim, struct transfer *transfer, uint64_t start, uint64_t end);
-    /* It has ended: what waited for it continues. */
+    /* A transfer has ended: what waited for it continues. */
     void (*ended)(struct sim *sim, struct device *device, enum transfer_cause cause, uint64_t time);
 };
 

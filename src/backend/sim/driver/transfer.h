@@ -34,13 +34,13 @@ void ff__transfer_free(struct sim *sim, struct transfer *transfer);
 
 /* Reserves the links for a transfer that can start at `time`. */
 void ff__transfer_start(struct sim *sim, struct transfer *transfer, uint64_t time);
-/* It ends with an EVENT_FINISH; or at once, and when it started. */
+/* The end of a transfer: by an EVENT_FINISH at `end`, or at once. */
 void ff__transfer_expect_end(struct sim *sim, struct transfer *transfer, uint64_t start,
                              uint64_t end);
 void ff__transfer_end_now(struct sim *sim, struct transfer *transfer, uint64_t start, uint64_t end);
-/* The next piece has come. */
+/* The next piece of a transfer has arrived. */
 void ff__transfer_arrive(struct sim *sim, struct transfer *transfer, uint64_t time);
-/* All of it has; frees the transfer. */
+/* All pieces have arrived; frees the transfer. */
 void ff__transfer_finish(struct sim *sim, struct transfer *transfer, uint64_t time);
 
 #endif

@@ -231,17 +231,17 @@ static void settle(struct sim *sim, struct job *job) {
     }
 }
 
-void ff__job_count_lap(const struct sim *sim, struct job *job, uint64_t time) {
+void ff__job_count_repetition(const struct sim *sim, struct job *job, uint64_t time) {
     struct ff__sim_result *own = &job->own;
     for (uint32_t i = 0; i < sim->job_count; i++)
         if (time < sim->jobs[i].start || !job->repeats)
             return;
-    if (own->laps_from_ps == 0) {
-        own->laps_from_ps = time;
+    if (own->repetitions_from_ps == 0) {
+        own->repetitions_from_ps = time;
         return;
     }
-    own->lap_ps = time - own->laps_from_ps;
-    own->laps++;
+    own->repetitions_ps = time - own->repetitions_from_ps;
+    own->repetitions++;
 }
 
 /* The program has ended. False: it begins anew. */
@@ -253,7 +253,7 @@ static bool has_ended(struct sim *sim, struct job *job, uint64_t time) {
     if (!ff__job_idle(sim, job))
         return true;
     if (job->own.iterations == 0)
-        ff__job_count_lap(sim, job, time);
+        ff__job_count_repetition(sim, job, time);
     job->next_action = 0;
     return false;
 }

@@ -126,11 +126,11 @@ void ff__iterations_end(struct sim *sim, struct job *job, uint64_t time) {
     job->own.iterations++;
     job->own.iterations_run++;
     iterations->count++;
-    ff__job_count_lap(sim, job, time);
+    ff__job_count_repetition(sim, job, time);
     ff__sim_charge(sim, ff__sim_counters(sim, job, job->first_device));
     ff__job_counted(sim, job, time - job->start, counters(iterations, 0));
     job->own.last_iteration = iteration_before(iterations, 0);
-    uint64_t period = sim->config->settles ? period_of(iterations) : 0;
+    uint64_t period = sim->config->extrapolates ? period_of(iterations) : 0;
     if (sim->config->memory == 0 && rests(iterations))
         period = 1;
     if (period == 0 || sim->config->observe || sim->job_count > 1 || job->repeats)

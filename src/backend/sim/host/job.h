@@ -42,7 +42,7 @@ void ff__job_fini(struct job *job);
 void ff__host_run(struct sim *sim, struct job *job, uint64_t time);
 
 /* An iteration or repetition has ended. */
-void ff__job_count_lap(const struct sim *sim, struct job *job, uint64_t time);
+void ff__job_count_repetition(const struct sim *sim, struct job *job, uint64_t time);
 
 /* Nothing runs on the job's devices, and nothing moves but what its host itself waits for. */
 bool ff__job_idle(const struct sim *sim, const struct job *job);

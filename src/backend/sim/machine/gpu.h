@@ -76,8 +76,8 @@ struct ff__gpu {
     uint64_t batch_ns, entry_ns, duplicate_ns, block_ns, page_ns;
     uint64_t evict_ns; /* the driver's time for one eviction */
     uint64_t replay_ns;
-    uint64_t remote_ns;    /* latency of a remote access, */
-    double remote_link_ns; /* for which it occupies the link */
+    uint64_t remote_ns;    /* latency of a remote access */
+    double remote_link_ns; /* time for which a remote access occupies the link */
     /* the access time tracker, where a policy must see samples: accesses to a range between two
      * interrupts; the driver's time for one, and for each page of the range */
     uint32_t sample_interval;
@@ -90,12 +90,12 @@ struct ff__gpu {
  * -ENOENT (the message lists what there is), -EINVAL: what is wrong with which member. */
 int ff__gpu_read(const char *name, const char *folder, struct ff__gpu *out, struct ff_error *error);
 
-/* The same for NAME, or NAME:MEMBER=VALUE,... with other values than the preset's, as of
- * ff__gpu_change(). */
+/* As ff__gpu_read(), for NAME or NAME:MEMBER=VALUE,... with other values than the preset's, as
+ * for ff__gpu_change(). */
 int ff__gpu_read_spec(const char *spec, const char *folder, struct ff__gpu *out,
                       struct ff_error *error);
 
-/* The same for text that is already in memory; `file` is what messages call it. */
+/* As ff__gpu_read(), for text that is already in memory; messages call it `file`. */
 int ff__gpu_parse(const char *file, const char *text, size_t length, struct ff__gpu *out,
                   struct ff_error *error);
 
