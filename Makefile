@@ -54,6 +54,7 @@ stress: all
 	$(call build,asan)
 	$(call build,tsan)
 	scripts/test.sh --stress
+	scripts/golden.sh
 	TEST_STRESS_SECONDS=60 build/tests/test_soft_stress
 	tests/programs/clblast.sh build/farfault xger xgemv xtrsv xgemm
 	for script in allocators clfft clpeak gegl hashcat openmm pocl pyopencl; do tests/programs/$$script.sh build/farfault || exit 1; done
