@@ -52,6 +52,10 @@ sanitize: setup
 
 stress: all
 	scripts/setup.sh scripts/packages-stress.txt
+	$(call build,asan)
+	$(call build,tsan)
+	scripts/test.sh --stress
+	scripts/golden.sh
 	TEST_STRESS_SECONDS=60 build/tests/test_soft_stress
 	tests/programs/clblast.sh build/farfault xger xgemv xtrsv xgemm
 	for script in allocators clfft clpeak gegl hashcat openmm pocl pyopencl; do \

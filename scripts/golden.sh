@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 build=${BUILD:-build}
 
 case ${1-} in
-"") ;;
+"") export TEST_GOLDEN=whole ;;
 --update) export TEST_GOLDEN=update ;;
 *)
     echo "golden.sh: '$1' is none of: --update" >&2

@@ -1,12 +1,15 @@
 # How tests are made and registered.
 
+set(build release)
 if(FARFAULT_SANITIZE MATCHES thread)
+    set(build tsan)
     set(prefix tsan.)
     set(tsan_options
         halt_on_error=1:second_deadlock_stack=1:suppressions=${CMAKE_CURRENT_SOURCE_DIR}/races.txt)
     # it leaves few addresses to the program
     set(sanitizer_settings TSAN_OPTIONS=${tsan_options} FARFAULT_ADDRESS_SPACE=64G)
 elseif(FARFAULT_SANITIZE)
+    set(build asan)
     set(prefix asan.)
     # The preload comes before the run time that it needs. The C library's thread-local storage is
     # taken for that of glibc 2.19 where its address looks so, and then LeakSanitizer crashes:
@@ -47,7 +50,7 @@ function(farfault_test_executable target)
 endfunction()
 
 # farfault_test(NAME COMMAND word... [LABELS label...] [ENVIRONMENT variable=value...]
-#               [TIMEOUT seconds] [COST seconds])
+#               [TIMEOUT seconds] [COST seconds] [STRESS build...])
 #
 # A word of the command that is the name of a target stands for its file. Labels say what a test
 # needs and is good for:
@@ -58,11 +61,20 @@ endfunction()
 #   io_uring     is skipped where this machine does not permit it
 #   opencl       is skipped where there is no OpenCL device
 # COST is about how many seconds of one processor it takes: the longest start first.
+# STRESS names the builds (release, asan, tsan) in which it is left to `make stress`; there it has
+# the label of that name, and what only such tests use is made by the target of that name.
+add_custom_target(stress)
 function(farfault_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST" "COMMAND;LABELS;ENVIRONMENT")
+    cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT;COST"
+        "COMMAND;LABELS;ENVIRONMENT;STRESS")
     set(left_out FALSE)
     if(FARFAULT_SANITIZE MATCHES thread AND NOT threads IN_LIST test_LABELS)
         set(left_out TRUE)
+    endif()
+    set(not_made ${left_out})
+    if(build IN_LIST test_STRESS)
+        list(APPEND test_LABELS stress)
+        set(not_made TRUE)
     endif()
     set(needs)
     foreach(label userfaultfd move io_uring opencl)
@@ -78,8 +90,11 @@ function(farfault_test name)
     foreach(word IN LISTS test_COMMAND)
         if(TARGET ${word})
             get_property(decided TARGET ${word} PROPERTY EXCLUDE_FROM_ALL SET)
-            if(NOT left_out OR NOT decided) # one test that uses it is enough
-                set_target_properties(${word} PROPERTIES EXCLUDE_FROM_ALL ${left_out})
+            if(NOT not_made OR NOT decided) # one test that uses it is enough
+                set_target_properties(${word} PROPERTIES EXCLUDE_FROM_ALL ${not_made})
+            endif()
+            if(not_made AND NOT left_out)
+                add_dependencies(stress ${word})
             endif()
             set(word $<TARGET_FILE:${word}>)
         endif()
