@@ -16,14 +16,14 @@
 #define WORDS_OF_A_PAGE (PAGE_SECTORS / 64)
 
 /* An instruction of a warp. */
-struct entry {
+struct warp_entry {
     uint32_t pc, size;
     uint32_t instructions; /* of its lanes since their last access, the most */
     bool write;
     uint64_t addresses[FF_PTX_WARP]; /* 0: the lane takes no part */
 };
 
-struct page {
+struct page_sectors {
     uint64_t number, sectors[WORDS_OF_A_PAGE];
 };
 
@@ -36,7 +36,7 @@ struct ff__ptx_recording {
     struct ff__ptx_running *running;
     uint32_t warp, entry_count;
     uint32_t next[FF_PTX_WARP]; /* by lane: the entry behind the last that it has part in */
-    struct entry entries[MOST_ENTRIES];
+    struct warp_entry entries[MOST_ENTRIES];
 
     uint32_t event_count;
     struct ff_warp_access events[MOST_EVENTS];
@@ -74,16 +74,16 @@ static struct ff_warp_access *add_event(struct ff__ptx_recording *recording, uin
     return event;
 }
 
-static struct page *page_of(struct page *pages, uint32_t *count, uint64_t number) {
+static struct page_sectors *page_of(struct page_sectors *pages, uint32_t *count, uint64_t number) {
     for (uint32_t i = *count; i-- > 0;)
         if (pages[i].number == number)
             return &pages[i];
-    pages[*count] = (struct page){.number = number};
+    pages[*count] = (struct page_sectors){.number = number};
     return &pages[(*count)++];
 }
 
 /* Pages in the order in which lanes access them. */
-static uint32_t find_pages(const struct entry *entry, struct page pages[MOST_PAGES]) {
+static uint32_t find_pages(const struct warp_entry *entry, struct page_sectors pages[MOST_PAGES]) {
     uint32_t count = 0;
     for (uint32_t lane = 0; lane < FF_PTX_WARP; lane++) {
         uint64_t address = entry->addresses[lane];
@@ -91,22 +91,22 @@ static uint32_t find_pages(const struct entry *entry, struct page pages[MOST_PAG
             continue;
         uint64_t last = (address + entry->size - 1) / SECTOR;
         for (uint64_t sector = address / SECTOR; sector <= last; sector++) {
-            struct page *page = page_of(pages, &count, sector / PAGE_SECTORS);
+            struct page_sectors *page = page_of(pages, &count, sector / PAGE_SECTORS);
             page->sectors[sector / 64 % WORDS_OF_A_PAGE] |= UINT64_C(1) << sector % 64;
         }
     }
     return count;
 }
 
-static uint32_t bytes_of(const struct page *page) {
+static uint32_t bytes_of(const struct page_sectors *page) {
     uint32_t sectors = 0;
     for (uint32_t i = 0; i < WORDS_OF_A_PAGE; i++)
         sectors += (uint32_t)__builtin_popcountll(page->sectors[i]);
     return sectors * SECTOR;
 }
 
-static void tell(struct ff__ptx_recording *recording, const struct entry *entry) {
-    struct page pages[MOST_PAGES];
+static void tell(struct ff__ptx_recording *recording, const struct warp_entry *entry) {
+    struct page_sectors pages[MOST_PAGES];
     uint32_t count = find_pages(entry, pages), *rest = &recording->running->rest[recording->warp];
     *rest += entry->instructions;
     if (recording->event_count + count > MOST_EVENTS)
@@ -132,8 +132,8 @@ static void tell_all(struct ff__ptx_recording *recording) {
 /* ---- reports ---- */
 
 /* The first entry of this instruction behind all that these lanes have part in. */
-static struct entry *find_entry(struct ff__ptx_recording *recording,
-                                const struct ff_ptx_access *access) {
+static struct warp_entry *find_entry(struct ff__ptx_recording *recording,
+                                     const struct ff_ptx_access *access) {
     uint32_t from = 0;
     for (uint32_t k = 0; k < access->count; k++)
         if (access->instructions[k] != 0 && recording->next[access->first + k] > from)
@@ -143,8 +143,8 @@ static struct entry *find_entry(struct ff__ptx_recording *recording,
             return &recording->entries[i];
     if (recording->entry_count == MOST_ENTRIES)
         tell_all(recording);
-    struct entry *entry = &recording->entries[recording->entry_count++];
-    *entry = (struct entry){
+    struct warp_entry *entry = &recording->entries[recording->entry_count++];
+    *entry = (struct warp_entry){
         .pc = access->pc, .size = access->size, .write = access->write || access->atomic};
     return entry;
 }
@@ -166,7 +166,7 @@ void ff__ptx_record(struct ff__ptx_recording *recording, struct ff__ptx_running 
         recording->running = running;
         recording->warp = warp;
     }
-    struct entry *entry = find_entry(recording, access);
+    struct warp_entry *entry = find_entry(recording, access);
     uint32_t next = (uint32_t)(entry - recording->entries) + 1;
     for (uint32_t k = 0; k < access->count; k++) {
         uint32_t lane = access->first + k, instructions = access->instructions[k];
