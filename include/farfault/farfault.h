@@ -110,6 +110,8 @@ struct ff_config {
      * launch begins. What is resident beyond `memory` leaves; then further touches of it are
      * recorded, too. Much slower than a run. Only with `record` and the system demand */
     bool touches;
+    /* Record every access of kernels whose code is translated for it. Only with `record` */
+    bool accesses;
     bool check;    /* verify every invariant after every event (slow; for tests) */
     bool explain;  /* the preload's summary ends with what ff_finding_read() has */
     ff_log_fn log; /* NULL: silent */
@@ -226,6 +228,7 @@ struct ff_launch {
      * unknown */
     const uint8_t *strides;
     size_t operand_count;
+    uint32_t ctas, warps; /* for recordings: thread blocks, and warps of each; 0, 0: unknown */
 };
 /* -EINVAL: no kernel, empty grid, or an operand that is not managed. -E2BIG, -ENOMEM. */
 FF_API int ff_kernel_launch_sized(struct ff_stream *stream, const struct ff_launch *launch,
@@ -244,6 +247,25 @@ FF_API void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_
 FF_API void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity);
 
 /* ---- recording ---- */
+
+/* What a warp's instruction accesses of one page. */
+struct ff_warp_access {
+    const void *address; /* in the page */
+    uint32_t cta, warp;
+    uint32_t pc;           /* the same in every run, another one than in other kernels */
+    uint32_t instructions; /* of the warp since its last access, this one included */
+    uint32_t bytes;        /* 0: unknown */
+    bool write;            /* it may read as well */
+};
+
+/* For runtimes that see every access of their kernels: whether ff_config.accesses asks for them;
+ * and what a kernel has accessed, between ff_launch_begin() and ff_launch_end() of its launch. The
+ * events of a warp come in its order. Those of one instruction are neighbours, and only the first
+ * has instructions. One at no managed address, such as NULL, is recorded as work of the warp: its
+ * instructions alone. */
+FF_API bool ff_records_accesses(const struct ff_context *context);
+FF_API void ff_record_accesses(struct ff_context *context, uint32_t device,
+                               const struct ff_warp_access *accesses, size_t count);
 
 /* Ends the recording that ff_config.record asked for: the trace gets its final name, and later
  * events are not in it. ff_close() does the same. A process that ends without either leaves only an

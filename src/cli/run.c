@@ -154,6 +154,18 @@ static int read_touches(struct plan *plan) {
     return 0;
 }
 
+/* The same of --accesses, which are seen under any system. */
+static int read_accesses(struct plan *plan) {
+    if (!plan->config.accesses || !plan->record)
+        return 0;
+    if (plan->config.touches)
+        return ff__options_complain(plan->options, FF__OPTION_ACCESSES,
+                                    "every access shows also what is touched first: leave it out, "
+                                    "or --touches");
+    plan->config.accesses = false;
+    return 0;
+}
+
 static int read_output(struct plan *plan) {
     const char *output = plan->options->text[FF__OPTION_OUTPUT];
     if (!output || !output[0])
@@ -170,6 +182,8 @@ static int read_options(struct plan *plan) {
         status = read_memory(plan);
     if (options->text[FF__OPTION_SYSTEM])
         plan->config.system = options->text[FF__OPTION_SYSTEM];
+    if (!status)
+        status = read_accesses(plan);
     if (!status)
         status = read_touches(plan);
     if (!status && options->word_count == 0)

@@ -280,9 +280,9 @@ static bool write_kernel(struct ff__ptx_emit *emit, uint32_t number, struct ff__
     if (done) {
         fputs(emit->out.text, module_text.file);
         ff__ptx_line(rows, "{\"%s\", K%u_regions, %u, %u, sizeof(struct K%u_state), %llu, %llu},",
-                     emit->function->name, number, state.regions.count,
-                     state.flow.warp_operations ? 32u : 1024u, number,
-                     (unsigned long long)emit->local_size, (unsigned long long)emit->static_shared);
+                     emit->function->name, number, state.regions.count, ff__ptx_lanes_of(emit),
+                     number, (unsigned long long)emit->local_size,
+                     (unsigned long long)emit->static_shared);
     }
     if (opened)
         free(emit->out.text);

@@ -70,6 +70,7 @@ struct ff__ptx_kernel_emit {
     bool *stored;            /* by register: this region sets it there */
     uint32_t target;         /* the region to which all leave; FF_PTX_MIXED: there are several */
     uint32_t sites;          /* accesses that are recorded in this region */
+    uint32_t counted;        /* instructions that the lane's count does not have yet */
 };
 
 _Noreturn void ff__ptx_refuse(struct ff__ptx_emit *emit, const char *format, ...)
@@ -124,6 +125,14 @@ const char *ff__ptx_address(struct ff__ptx_emit *emit, const struct ff__ptx_oper
 enum ff__ptx_space ff__ptx_space_of(const struct ff__ptx_instruction *instruction);
 bool ff__ptx_emit_memory(struct ff__ptx_emit *emit); /* false: not such an instruction */
 bool ff__ptx_emit_texture(struct ff__ptx_emit *emit);
+/* Whether the present instruction is one of a kernel that reports its accesses, and accesses what
+ * may be global memory. */
+bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit);
+/* A place from which lanes report, its number: here each leaves how many instructions it has run;
+ * its address, A<number>[i], is 0 unless it is set. The report stands behind the loop. */
+uint32_t ff__ptx_record_site(struct ff__ptx_emit *emit);
+void ff__ptx_record_report(struct ff__ptx_emit *emit, uint32_t site, uint32_t pc, uint32_t size,
+                           bool write, bool atomic);
 
 /* emit_call.c */
 void ff__ptx_emit_call(struct ff__ptx_emit *emit);
@@ -147,6 +156,8 @@ void ff__ptx_emit_waited(struct ff__ptx_emit *emit);
 uint32_t ff__ptx_wait_kind(struct ff__ptx_emit *emit, uint32_t *shape);
 
 /* emit_kernel.c */
+/* How many lanes advance together. Recorded kernels go by warps, which is what is recorded. */
+uint32_t ff__ptx_lanes_of(const struct ff__ptx_emit *emit);
 void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number);
 void ff__ptx_free_texts(struct ff__ptx_kernel_emit *kernel);
 

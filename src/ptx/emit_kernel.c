@@ -7,8 +7,9 @@
 
 #define OP(name) FF__PTX_OP_##name
 
-static uint32_t lanes_of(const struct ff__ptx_emit *emit) {
-    return emit->kernel->flow.warp_operations ? (uint32_t)FF_PTX_WARP : (uint32_t)FF_PTX_MAX_LANES;
+uint32_t ff__ptx_lanes_of(const struct ff__ptx_emit *emit) {
+    bool by_warps = emit->kernel->flow.warp_operations || emit->options->record;
+    return by_warps ? (uint32_t)FF_PTX_WARP : (uint32_t)FF_PTX_MAX_LANES;
 }
 
 static const struct ff__ptx_region_plan *present(const struct ff__ptx_emit *emit) {
@@ -121,6 +122,9 @@ static void leave_to(struct ff__ptx_emit *emit, uint32_t region) {
 }
 
 static void end_thread(struct ff__ptx_emit *emit) {
+    if (emit->options->record)
+        ff__ptx_record_report(emit, ff__ptx_record_site(emit), emit->function->instruction_count, 0,
+                              false, false);
     go(emit, FF_PTX_EXITED);
 }
 
@@ -200,10 +204,28 @@ static bool is_again(const struct ff__ptx_emit *emit) {
            emit->kernel->shapes.again[result->index] != FF__PTX_VARYING;
 }
 
+/* In recorded kernels each lane counts what it runs. */
+static void add_count(struct ff__ptx_emit *emit) {
+    if (emit->options->record && emit->kernel->counted != 0)
+        ff__ptx_line(&emit->body, "n += %u;", emit->kernel->counted);
+    emit->kernel->counted = 0;
+}
+
+/* Also lanes whose guard does not hold have run it. */
+static void count_instruction(struct ff__ptx_emit *emit, bool moves) {
+    bool recorded = ff__ptx_is_recorded(emit);
+    emit->kernel->counted++;
+    if (moves || recorded)
+        add_count(emit);
+    if (recorded)
+        ff__ptx_record_site(emit);
+}
+
 static void block_instruction(struct ff__ptx_emit *emit, uint32_t number,
                               const uint8_t *writes_of) {
     const struct ff__ptx_instruction *instruction = emit->instruction;
     bool moves = transfers(instruction);
+    count_instruction(emit, moves);
     if (!moves && is_again(emit)) {
         /* computed where it is used */
     } else if (instruction->guard != FF__PTX_NONE) {
@@ -234,6 +256,7 @@ static void emit_block(struct ff__ptx_emit *emit, uint32_t number, const uint8_t
         block_instruction(emit, i, writes_of);
     }
     const struct ff__ptx_instruction *last = &emit->function->instructions[block->end - 1];
+    add_count(emit);
     if (!transfers(last) || last->guard != FF__PTX_NONE)
         go_to(emit, number + 1);
 }
@@ -484,7 +507,7 @@ static void write_region(struct ff__ptx_emit *emit) {
                  "static u32 K%u_%u(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block, "
                  "u32 first, u32 count, u32 x, u32 y, u32 z) {",
                  kernel_number, region);
-    ff__ptx_line(out, "enum {LANES = %u, LOCAL = %llu};", lanes_of(emit),
+    ff__ptx_line(out, "enum {LANES = %u, LOCAL = %llu};", ff__ptx_lanes_of(emit),
                  (unsigned long long)emit->local_size);
     ff__ptx_line(out, "struct K%u_state *const state = (void *)lanes->state;", kernel_number);
     ff__ptx_line(out, "u32 *const next = lanes->at + first, *const in = lanes->in, *const out = "
@@ -502,11 +525,16 @@ static void write_region(struct ff__ptx_emit *emit) {
     ff__ptx_line(
         out, "const u64 l = (u64)first + (u64)i; const u32 tx = x + (u32)i; u32 at; u8 carry = 0;");
     ff__ptx_line(out, "const u64 local = (u64)lanes->local + (u64)l * LOCAL;");
+    if (emit->options->record)
+        ff__ptx_line(out, region == 0 ? "u32 n = 0;" : "u32 n = state->n[l];");
     fputs(kernel->top.text, out->file);
     declare_registers(emit);
     fputs(emit->body.text, out->file);
     bool one = kernel->target != FF_PTX_MIXED;
-    ff__ptx_line(out, "left:%s;}", kernel->repeats ? "where = at" : one ? "" : "next[i] = at");
+    ff__ptx_line(out, "left:%s%s;}", emit->options->record ? "state->n[l] = n;" : "",
+                 kernel->repeats ? "where = at"
+                 : one           ? ""
+                                 : "next[i] = at");
     fputs(kernel->reports.text, out->file);
     if (kernel->repeats)
         ff__ptx_line(out, "if (where != %u) return where; %s}", region, kernel->carry.text);
@@ -528,7 +556,9 @@ static void write_state(struct ff__ptx_emit *emit) {
         if (kernel->saved[reg]) /* apart, so that equal places of two do not share a cache set */
             ff__ptx_line(&emit->out, "%s v%u[%u] __attribute__((aligned(64)));",
                          ff__ptx_c_register(emit->function->registers[reg].type), reg,
-                         lanes_of(emit) + 16);
+                         ff__ptx_lanes_of(emit) + 16);
+    if (emit->options->record)
+        ff__ptx_line(&emit->out, "u32 n[%u];", ff__ptx_lanes_of(emit));
     ff__ptx_line(&emit->out, "u8 none;};");
 }
 

@@ -55,31 +55,49 @@ const char *ff__ptx_address(struct ff__ptx_emit *emit, const struct ff__ptx_oper
 
 /* ---- recording ---- */
 
-static bool is_recorded(const struct ff__ptx_emit *emit, enum ff__ptx_space space) {
+bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit) {
+    uint32_t opcode = emit->instruction->opcode;
+    enum ff__ptx_space space = ff__ptx_space_of(emit->instruction);
+    if (opcode == OP(cp) && ff__ptx_has(emit->instruction, FF__PTX_M_GLOBAL))
+        return emit->options->record && emit->kernel != NULL;
     return emit->options->record && emit->kernel != NULL &&
+           (opcode == OP(ld) || opcode == OP(ldu) || opcode == OP(st) || opcode == OP(atom) ||
+            opcode == OP(red)) &&
            (space == FF__PTX_GLOBAL || space == FF__PTX_GENERIC);
+}
+
+uint32_t ff__ptx_record_site(struct ff__ptx_emit *emit) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    uint32_t site = kernel->sites++;
+    ff__ptx_line(&emit->body, "N%u[i] = n; n = 0;", site);
+    ff__ptx_line(&kernel->ahead, "u64 A%u[LANES]; u32 N%u[LANES];", site, site);
+    ff__ptx_line(&kernel->ahead, "for (u32 k = 0; k < count; k++) A%u[k] = N%u[k] = 0;", site,
+                 site);
+    return site;
+}
+
+void ff__ptx_record_report(struct ff__ptx_emit *emit, uint32_t site, uint32_t number, uint32_t size,
+                           bool write, bool atomic) {
+    ff__ptx_line(&emit->kernel->reports,
+                 "{const struct ff_ptx_access a_ = {%u, %u, %d, %d, first, count, A%u, N%u}; "
+                 "block->services->access(block, lanes, &a_);}",
+                 number, size, write, atomic, site, site);
 }
 
 /* Each lane leaves its address; behind the loop they are reported together. Generic addresses of
  * shared and local memory are left out. */
 static void record(struct ff__ptx_emit *emit, enum ff__ptx_space space, const char *address,
                    uint32_t size, bool write, bool atomic) {
-    if (!is_recorded(emit, space))
+    if (!ff__ptx_is_recorded(emit))
         return;
-    struct ff__ptx_kernel_emit *kernel = emit->kernel;
-    uint32_t site = kernel->sites++;
-    uint32_t number = (uint32_t)(emit->instruction - emit->function->instructions);
+    uint32_t site = emit->kernel->sites - 1; /* this instruction's */
     const char *place =
         space == FF__PTX_GLOBAL
             ? address
             : ff__ptx_format(emit, "global_only(%s, block, lanes, l, LOCAL)", address);
     ff__ptx_line(&emit->body, "A%u[i] = %s;", site, place);
-    ff__ptx_line(&kernel->ahead, "u64 A%u[LANES];", site);
-    ff__ptx_line(&kernel->ahead, "for (u32 k = 0; k < count; k++) A%u[k] = 0;", site);
-    ff__ptx_line(&kernel->reports,
-                 "{const struct ff_ptx_access a_ = {%u, %u, %d, %d, first, count, A%u}; "
-                 "block->services->access(block, lanes, &a_);}",
-                 number, size, write, atomic, site);
+    ff__ptx_record_report(emit, site, (uint32_t)(emit->instruction - emit->function->instructions),
+                          size, write, atomic);
 }
 
 /* ---- loads and stores ---- */

@@ -10,6 +10,7 @@
 #include "ptx/block.h"
 #include "ptx/operands.h"
 #include "ptx/program.h"
+#include "ptx/record.h"
 #include "ptx/scratch.h"
 #include "ptx/services.h"
 
@@ -24,9 +25,7 @@ struct arguments {
     uint32_t shared;
     bool cooperative;
     enum ff__ptx_schedule schedule;
-    void (*access)(void *context, const struct ff_ptx_block *block,
-                   const struct ff_ptx_lanes *lanes, const struct ff_ptx_access *access);
-    void *context;
+    struct ff_context *records; /* NULL: accesses are not recorded */
     uint8_t parameters[];
 };
 
@@ -51,9 +50,9 @@ static void asserted(const struct ff_ptx_block *block, const char *message, cons
 
 static void accessed(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes,
                      const struct ff_ptx_access *access) {
-    const struct arguments *arguments = running_of(block)->launch;
-    if (arguments->access != NULL)
-        arguments->access(arguments->context, block, lanes, access);
+    struct ff__ptx_running *running = running_of(block);
+    if (running->recording != NULL)
+        ff__ptx_record(running->recording, running, lanes, access);
 }
 
 /* ---- failures ---- */
@@ -94,10 +93,17 @@ static void stuck(struct ff__ptx_running *running) {
     ff__ptx_block_fail(running, "%s", message);
 }
 
+static bool run_round(struct ff__ptx_running *running) {
+    bool any = ff__ptx_block_round(running);
+    if (running->recording != NULL)
+        ff__ptx_record_round(running->recording, running);
+    return any;
+}
+
 static void run_block(struct ff__ptx_running *running, uint64_t number) {
     ff__ptx_block_start(running, number);
     for (uint32_t rounds = 1; !ff__ptx_block_has_ended(running); rounds++) {
-        if (!ff__ptx_block_round(running))
+        if (!run_round(running))
             stuck(running);
         if (rounds % ROUNDS_BETWEEN_YIELDS == 0)
             sched_yield();
@@ -129,7 +135,7 @@ static void run_together(struct ff__ptx_running **running, uint64_t count) {
             if (ff__ptx_block_has_ended(running[i]))
                 continue;
             left = running[i];
-            any |= ff__ptx_block_round(running[i]);
+            any |= run_round(running[i]);
         }
         if (left != NULL && !any)
             stuck(left);
@@ -170,8 +176,8 @@ static struct ff__ptx_grid grid_of(const struct arguments *arguments) {
 }
 
 static void run_in(uint8_t *memory, const struct memory *layout, struct ff__ptx_grid *grid,
-                   const struct ff_work *work, void *argument) {
-    const struct arguments *arguments = argument;
+                   const struct ff_work *work, const struct arguments *arguments,
+                   struct ff__ptx_recording *recording) {
     struct ff__ptx_running **running = (void *)(memory + layout->pointers);
     struct ff_ptx_services services = ff__ptx_services;
     jmp_buf leave;
@@ -185,7 +191,7 @@ static void run_in(uint8_t *memory, const struct memory *layout, struct ff__ptx_
         memset(memory + layout->workspace, 0, FF_PTX_WORKSPACE);
     for (uint64_t i = 0; i < layout->blocks; i++) {
         running[i] = ff__ptx_block_place(memory + i * ff__ptx_block_size(grid), grid);
-        running[i]->launch = argument;
+        running[i]->recording = recording;
         running[i]->leave = &leave;
         running[i]->block.worker = work->worker;
         if (arguments->cooperative)
@@ -214,10 +220,14 @@ static void run(const struct ff_work *work, void *argument) {
     struct memory layout =
         memory_of(&grid, arguments->cooperative, arguments->kernel->parameter_size);
     uint8_t *memory = ff__ptx_scratch(layout.size);
-    if (memory == NULL)
+    struct ff__ptx_recording *recording = NULL;
+    if (arguments->records != NULL)
+        recording = ff__ptx_record_begin(arguments->records, work->device, grid.code);
+    if (memory == NULL || (arguments->records != NULL && recording == NULL))
         fail(program, -ENOMEM, "not enough memory for the threads of a block");
     else
-        run_in(memory, &layout, &grid, work, argument);
+        run_in(memory, &layout, &grid, work, arguments, recording);
+    ff__ptx_record_end(recording);
 }
 
 /* ---- launching ---- */
@@ -250,7 +260,8 @@ static int check_sizes(const struct ff__ptx_kernel *kernel, const struct ff__ptx
     return 0;
 }
 
-static struct arguments *make_arguments(const struct ff__ptx_kernel *kernel,
+static struct arguments *make_arguments(struct ff_context *context,
+                                        const struct ff__ptx_kernel *kernel,
                                         const struct ff__ptx_launch *launch, size_t *size) {
     *size = sizeof(struct arguments) + kernel->parameter_size;
     struct arguments *arguments = calloc(1, *size);
@@ -262,8 +273,8 @@ static struct arguments *make_arguments(const struct ff__ptx_kernel *kernel,
     arguments->shared = launch->shared;
     arguments->cooperative = launch->cooperative;
     arguments->schedule = launch->schedule;
-    arguments->access = launch->access;
-    arguments->context = launch->context;
+    if (ff_records_accesses(context))
+        arguments->records = context;
     memcpy(arguments->parameters, launch->parameters, kernel->parameter_size);
     return arguments;
 }
@@ -279,15 +290,17 @@ static int submit(struct ff_context *context, struct ff_stream *stream,
                         "kernel '%s': a cooperative grid of %llu blocks; at most %zu",
                         kernel->code->name, (unsigned long long)block_count(grid.blocks),
                         MOST_COOPERATIVE / ff__ptx_block_size(&grid));
-    struct ff_launch launch = {.name = kernel->code->name,
-                               .kernel = run,
-                               .grid = arguments->cooperative ? 1 : block_count(grid.blocks),
-                               .arguments = arguments,
-                               .argument_size = size,
-                               .operands = operands,
-                               .operand_count =
-                                   ff__ptx_find_operands(context, arguments->parameters,
-                                                         kernel->parameter_size, operands)};
+    struct ff_launch launch = {
+        .name = kernel->code->name,
+        .kernel = run,
+        .grid = arguments->cooperative ? 1 : block_count(grid.blocks),
+        .arguments = arguments,
+        .argument_size = size,
+        .operands = operands,
+        .ctas = (uint32_t)block_count(grid.blocks),
+        .warps = (uint32_t)((block_count(grid.threads) + FF_PTX_WARP - 1) / FF_PTX_WARP),
+        .operand_count = ff__ptx_find_operands(context, arguments->parameters,
+                                               kernel->parameter_size, operands)};
     int code = ff_kernel_launch(stream, &launch);
     return code == 0 ? 0
                      : ff__fail(error, code, "kernel '%s' can not be launched: %s",
@@ -301,7 +314,7 @@ int ff__ptx_launch(struct ff_context *context, struct ff_stream *stream,
     if (code != 0)
         return code;
     size_t size;
-    struct arguments *arguments = make_arguments(kernel, launch, &size);
+    struct arguments *arguments = make_arguments(context, kernel, launch, &size);
     if (arguments == NULL)
         return ff__fail(error, -ENOMEM, "not enough memory");
     code = submit(context, stream, arguments, size, error);

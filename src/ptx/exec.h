@@ -14,14 +14,10 @@ enum ff__ptx_schedule {
     FF__PTX_SERIAL /* each warp runs until it waits for others or has ended */
 };
 
-struct ff_ptx_access;
-struct ff_ptx_block;
-struct ff_ptx_lanes;
-
 struct ff__ptx_options {
     const char *cache; /* folder; NULL: FARFAULT_PTX_CACHE, else $XDG_CACHE_HOME/farfault/ptx, else
                           ~/.cache/farfault/ptx */
-    bool record;       /* emit a call at each access of global memory */
+    bool record;       /* report each access of global memory; for ff_records_accesses() */
     bool yields;       /* give others a turn at every back edge; else only where a loop may wait for
                           another thread */
 };
@@ -52,13 +48,10 @@ struct ff__ptx_launch {
     size_t parameter_size;
     bool cooperative; /* all thread blocks advance together */
     enum ff__ptx_schedule schedule;
-    /* Called for each recorded access, from the worker threads; NULL: none */
-    void (*access)(void *context, const struct ff_ptx_block *block,
-                   const struct ff_ptx_lanes *lanes, const struct ff_ptx_access *access);
-    void *context;
 };
 /* The stream is one of the context. Operands are the words of the parameters that lie in managed
- * memory. -EINVAL: sizes of zero, more than 1024 threads or than the kernel permits, more shared
+ * memory. What a program loaded with `record` accesses is recorded if the context asks for it.
+ * -EINVAL: sizes of zero, more than 1024 threads or than the kernel permits, more shared
  * memory than a block has, too few parameters; -E2BIG: a cooperative grid that is too large; others
  * as ff_kernel_launch(). */
 int ff__ptx_launch(struct ff_context *context, struct ff_stream *stream,

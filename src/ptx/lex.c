@@ -44,10 +44,7 @@ static void skip_space(struct ff__ptx_reader *reader) {
         if (c == '/' && look(reader, 1) == '*') {
             skip_comment(reader);
             reader->at--;
-        } else if (c == '/' && look(reader, 1) == '/') {
-            skip_to_newline(reader);
-            reader->at--;
-        } else if (c == '@' && look(reader, 1) == '@') { /* @@DWARF of old compilers */
+        } else if ((c == '/' || c == '@') && look(reader, 1) == c) { /* @@DWARF, as once written */
             skip_to_newline(reader);
             reader->at--;
         } else if (c == '\n') {

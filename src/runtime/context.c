@@ -45,6 +45,10 @@ static int check_config(const struct ff_config *config, struct ff_error *error) 
         return ff__fail(error, -EINVAL,
                         "touches=on: is for recordings under demand, which brings nothing unasked: "
                         "set record and system=demand");
+    if (config->accesses && (!config->record || config->touches))
+        return ff__fail(error, -EINVAL,
+                        "accesses=on: is for recordings of all that kernels access: set record, "
+                        "and not touches");
     if (config->granule != FF_PAGE_SIZE && config->granule != FF_LEAF_SIZE &&
         config->granule != FF_BLOCK_SIZE)
         return ff__fail(error, -EINVAL, "granule=%llu: must be 4K, 64K or 2M",

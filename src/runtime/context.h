@@ -42,16 +42,20 @@ int ff__context_open_recorder(struct ff_context *context, struct ff_error *error
 /* What has the pipeline tell the recorder. */
 struct ff__observer ff__context_observer(struct ff_context *context);
 
-/* A launch begins, or has ended; its name, or NULL. When touches are recorded, the devices are
- * empty after it. */
+/* A launch begins; NULL: it has ended. When touches are recorded, the devices are empty after
+ * it. */
 void ff__context_record_launch(struct ff_context *context, uint32_t device, uint64_t identity,
-                               const char *name, bool begins);
+                               const struct ff_launch *begins);
 
 /* The program has written to the host's copies of these pages of the block. */
 void ff__context_record_host_write(struct ff_context *context, uint32_t block,
                                    const struct ff_mask *pages);
 
 /* ---- launch.c ---- */
+
+/* As ff_launch_begin() and ff_launch_end(), of which the first has less to record. */
+void ff__context_begin_launch(struct ff_context *context, uint32_t device, uint64_t identity,
+                              const struct ff_launch *what);
 
 /* Launches that are left to the pipeline as news. */
 struct ff__news ff__context_launch_news(struct ff_context *context);

@@ -119,36 +119,43 @@ static struct announced *claim(struct ff_context *context, size_t operand_count)
 
 /* With the lock, and one pair of system calls for all. */
 static void begin(struct ff_context *context, const struct announced *it, uint32_t device,
-                  const char *name) {
+                  const struct ff_launch *what) {
     struct ff_operand few[FEW];
     struct ff__launch launch;
     ff__signals_hold();
     ff__pipeline_lock(&context->pipeline);
     describe(context, it, few, &launch);
     ff__pipeline_unlock(&context->pipeline);
-    ff__context_record_launch(context, device, launch.identity, name, true);
+    ff__context_record_launch(context, device, launch.identity, what);
     ff__pipeline_launch(&context->pipeline, &launch);
     ff__signals_release();
+}
+
+void ff__context_begin_launch(struct ff_context *context, uint32_t device, uint64_t identity,
+                              const struct ff_launch *what) {
+    struct announced own, *left, *it;
+    if (ff__context_is_inherited(context) || device >= context->config.devices)
+        return;
+    left = claim(context, what->operand_count);
+    it = left ? left : &own;
+    it->launch = (struct ff__launch){
+        .tier = ff_tier_of_device(device), .begins = true, .identity = identity};
+    ff__moved_name(&it->name, what->name);
+    copy_operands(it, what->operands, what->strides, what->operand_count);
+    if (left) {
+        ff__inbox_put(&context->pipeline.inbox, left);
+        return;
+    }
+    begin(context, it, device, what);
+    free(it->more);
 }
 
 void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t identity,
                      const char *name, const void *const *operands, const uint8_t *strides,
                      size_t operand_count) {
-    struct announced own, *left, *it;
-    if (ff__context_is_inherited(context) || device >= context->config.devices)
-        return;
-    left = claim(context, operand_count);
-    it = left ? left : &own;
-    it->launch = (struct ff__launch){
-        .tier = ff_tier_of_device(device), .begins = true, .identity = identity};
-    ff__moved_name(&it->name, name);
-    copy_operands(it, operands, strides, operand_count);
-    if (left) {
-        ff__inbox_put(&context->pipeline.inbox, left);
-        return;
-    }
-    begin(context, it, device, name);
-    free(it->more);
+    const struct ff_launch what = {
+        .name = name, .operands = operands, .strides = strides, .operand_count = operand_count};
+    ff__context_begin_launch(context, device, identity, &what);
 }
 
 void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity) {
@@ -162,5 +169,5 @@ void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identit
         return;
     }
     ff__pipeline_launch(&context->pipeline, &launch);
-    ff__context_record_launch(context, device, identity, NULL, false);
+    ff__context_record_launch(context, device, identity, NULL);
 }

@@ -14,6 +14,7 @@ int ff__context_open_recorder(struct ff_context *context, struct ff_error *error
                                                   .address_space = config->address_space,
                                                   .memory = config->memory,
                                                   .touches = config->touches,
+                                                  .accesses = config->accesses,
                                                   .log = {config->log, config->log_user}};
     return config->record ? ff__recorder_open(&recording, &context->recorder, error) : 0;
 }
@@ -66,14 +67,24 @@ static void evict_all(void *argument) {
 }
 
 void ff__context_record_launch(struct ff_context *context, uint32_t device, uint64_t identity,
-                               const char *name, bool begins) {
+                               const struct ff_launch *begins) {
     if (!context->recorder)
         return;
     if (context->config.touches && !begins)
         ff__record_work(context->recorder, device);
     if (context->config.touches)
         ff__context_move(context, evict_all, context);
-    ff__record_launch(context->recorder, device, identity, name, begins);
+    ff__record_launch(context->recorder, device, identity, begins);
+}
+
+bool ff_records_accesses(const struct ff_context *context) {
+    return context->config.accesses && !ff__context_is_inherited(context);
+}
+
+void ff_record_accesses(struct ff_context *context, uint32_t device,
+                        const struct ff_warp_access *accesses, size_t count) {
+    if (ff_records_accesses(context) && device < context->config.devices)
+        ff__record_accesses(context->recorder, device, accesses, count, context->description.base);
 }
 
 /* ---- what the host does ---- */

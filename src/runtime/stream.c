@@ -61,10 +61,9 @@ static struct ff_stream *find_work(struct ff__workers *workers) {
 }
 
 static void announce(struct ff__workers *workers, struct queued_launch *launch, bool begins) {
-    const struct ff_launch *what = &launch->what;
     if (begins)
-        ff_launch_begin(workers->context, workers->device, launch->identity, what->name,
-                        what->operands, what->strides, what->operand_count);
+        ff__context_begin_launch(workers->context, workers->device, launch->identity,
+                                 &launch->what);
     else
         ff_launch_end(workers->context, workers->device, launch->identity);
 }

@@ -36,6 +36,7 @@ struct ff__recorder {
     struct ff__queue events; /* struct ff_trace_event, whose name is the queue's */
     uint32_t untold;         /* events since the writing thread was woken */
     bool over;               /* nothing is recorded any more */
+    bool launched, accessed; /* there were launches; there were accesses */
     struct owner *owners;    /* [block] */
     struct ff__touchers touchers;
     uint64_t block_limit, start_ns;
@@ -166,8 +167,10 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
     struct ff__recorder *recorder = calloc(1, sizeof *recorder);
     if (!recorder)
         return ff__fail(error, -ENOMEM, "no memory to record");
-    recorder->info = (struct ff_trace_info){
-        .source = "live", .memory = config->memory, .touches = config->touches};
+    recorder->info = (struct ff_trace_info){.source = "live",
+                                            .memory = config->memory,
+                                            .touches = config->touches,
+                                            .accesses = config->accesses};
     read_command(recorder->info.subject, sizeof recorder->info.subject);
     recorder->block_limit = config->address_space >> FF_BLOCK_SHIFT;
     recorder->owners = ff__lazy_map(recorder->block_limit * sizeof *recorder->owners);
@@ -190,6 +193,14 @@ int ff__recorder_open(const struct ff__recorder_config *config, struct ff__recor
 
 /* ---- ending ---- */
 
+static void warn_of_nothing(const struct ff__recorder *recorder) {
+    if (recorder->info.accesses && recorder->launched && !recorder->accessed)
+        ff__log_line(&recorder->log, FF_LOG_WARNING,
+                     "%s has no accesses: only those of kernels in PTX can be seen; --touches "
+                     "records what launches of other kernels touch first",
+                     recorder->path);
+}
+
 /* Whether it was not over before. */
 static bool stop_recording(struct ff__recorder *recorder) {
     ff__lock_acquire(&recorder->lock);
@@ -200,8 +211,10 @@ static bool stop_recording(struct ff__recorder *recorder) {
 }
 
 int ff__recorder_finish(struct ff__recorder *recorder) {
-    if (stop_recording(recorder))
+    if (stop_recording(recorder)) {
         stop_writing(recorder, true);
+        warn_of_nothing(recorder);
+    }
     return recorder->status;
 }
 
@@ -305,15 +318,19 @@ void ff__record_home(struct ff__recorder *recorder, uint64_t offset, uint32_t de
 }
 
 void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t identity,
-                       const char *name, bool begins) {
+                       const struct ff_launch *begins) {
     struct ff_trace_event event = {.kind = begins ? FF_TRACE_LAUNCH : FF_TRACE_LAUNCH_END,
                                    .device = device,
-                                   .identity = identity};
+                                   .identity = identity,
+                                   .ctas = begins ? begins->ctas : 0,
+                                   .warps = begins ? begins->warps : 0};
+    const char *name = begins ? begins->name : NULL;
     /* a copy, of a name that may lie in managed memory; without one there is no memory for it */
     char *copy = name ? strndup(name, FF__TRACE_NAME_MAX) : NULL;
     event.name = copy;
     bool records = begin(recorder, &event.time_ns);
     if (records) {
+        recorder->launched = true;
         if (begins)
             ff__touchers_begin(&recorder->touchers);
         else
@@ -323,6 +340,29 @@ void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t 
     }
     if (!records)
         free(copy);
+}
+
+void ff__record_accesses(struct ff__recorder *recorder, uint32_t device,
+                         const struct ff_warp_access *accesses, size_t count, uint64_t base) {
+    struct ff_trace_event event = {.kind = FF_TRACE_ACCESS};
+    if (!begin(recorder, &event.time_ns))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const struct ff_warp_access *access = &accesses[i];
+        bool managed = place(recorder, (uint64_t)(uintptr_t)access->address - base, &event);
+        event.kind = managed ? FF_TRACE_ACCESS : FF_TRACE_WORK;
+        event.device = device;
+        event.cta = access->cta;
+        event.warp = access->warp;
+        event.pc = access->pc;
+        event.instructions = access->instructions;
+        event.bytes = access->bytes;
+        event.write = managed && access->write;
+        recorder->accessed |= managed;
+        if (managed || event.instructions > 0)
+            put(recorder, &event);
+    }
+    end(recorder);
 }
 
 void ff__record_work(struct ff__recorder *recorder, uint32_t device) {

@@ -22,6 +22,7 @@ struct ff__recorder_config {
     uint64_t address_space, memory;
     /* faults are touches: nothing is resident when a launch begins, or comes unasked */
     bool touches;
+    bool accesses; /* ff__record_accesses() has them all */
     struct ff__log log;
 };
 
@@ -44,8 +45,13 @@ void ff__record_range(struct ff__recorder *recorder, uint32_t range, uint64_t of
                       uint64_t bytes, uint32_t device);
 void ff__record_free(struct ff__recorder *recorder, uint64_t offset, uint64_t bytes);
 void ff__record_home(struct ff__recorder *recorder, uint64_t offset, uint32_t device);
+/* Of a launch that begins its name, CTAs and warps; NULL: it has ended. */
 void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t identity,
-                       const char *name, bool begins);
+                       const struct ff_launch *begins);
+
+/* Only with `accesses`: as ff_record_accesses() describes them, `base` being the managed area. */
+void ff__record_accesses(struct ff__recorder *recorder, uint32_t device,
+                         const struct ff_warp_access *accesses, size_t count, uint64_t base);
 
 /* Only with `touches`: what threads have done on the device since their last touches. */
 void ff__record_work(struct ff__recorder *recorder, uint32_t device);

@@ -93,13 +93,17 @@ struct ff_ptx_lanes {
 };
 
 /* An access to global memory, as a recorded kernel reports it: one instruction of the lanes
- * [first, first + count), of which `addresses` has those that take part; 0: that lane does not. */
+ * [first, first + count), of which `addresses` has those that take part; 0: that lane does not. A
+ * thread that ends reports that, too, without an address. */
 struct ff_ptx_access {
-    uint32_t pc;   /* number of the instruction in its kernel's PTX */
-    uint32_t size; /* bytes of each lane */
+    uint32_t pc;   /* number of the instruction in its kernel's PTX; of an end the number of all */
+    uint32_t size; /* bytes of each lane; 0: they end */
     uint8_t write, atomic;
     uint32_t first, count;
     const uint64_t *addresses; /* [count] */
+    /* [count]: how many instructions the lane has run since its last report, this one included; 0:
+     * it has not come here */
+    const uint32_t *instructions;
 };
 
 struct ff_ptx_block;

@@ -1,0 +1,150 @@
+/* Every access of a recorded kernel is in the trace: with its warp, place in the code, pages, bytes
+ * and the instructions since the warp's last one. */
+#include "runtime/fixture.h"
+
+#include "ptx/exec.h"
+#include <farfault/trace.h>
+#include <unistd.h>
+
+static const char text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
+    ".reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .shared .align 4 .b8 s[256];\n"
+    "mov.u32 %r1, %tid.x;\n"
+    "ld.param.u64 %rd1, [a];\n"
+    "ld.param.u64 %rd2, [b];\n"
+    "mul.wide.u32 %rd3, %r1, 4;\n"
+    "add.s64 %rd4, %rd1, %rd3;\n"
+    "ld.global.u32 %r2, [%rd4];\n" /* 5: 128 bytes of a warp */
+    "setp.lt.u32 %p1, %r1, 2;\n"
+    "mul.wide.u32 %rd5, %r1, 4096;\n"
+    "add.s64 %rd6, %rd2, %rd5;\n"
+    "@%p1 st.global.u32 [%rd6], %r2;\n"        /* 9: two pages, of two threads */
+    "atom.global.add.u32 %r3, [%rd2+64], 1;\n" /* 10: one sector of all */
+    "mov.u32 %r4, s;\n"
+    "st.shared.u32 [%r4], %r3;\n" /* not seen */
+    "ld.param.u64 %rd7, [c];\n"
+    "st.global.u32 [%rd7], %r3;\n"                          /* 14: of memory that is not managed */
+    "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd1+4096];\n" /* 15: 16 bytes of all */
+    "mov.u32 %r1, 0;\n"
+    "L: add.u32 %r1, %r1, 1;\n"
+    "ld.u32 %r2, [%rd1];\n" /* 18: generic, three times */
+    "setp.lt.u32 %p2, %r1, 3;\n"
+    "@%p2 bra L;\n"
+    "ret;\n}\n";
+
+struct expected {
+    enum ff_trace_kind kind;
+    uint32_t range, pc, instructions;
+    uint64_t page, bytes;
+    bool write;
+};
+
+static const struct expected rows[] = {
+    {FF_TRACE_ACCESS, 0, 5, 6, 0, 128, false}, {FF_TRACE_ACCESS, 1, 9, 4, 0, 32, true},
+    {FF_TRACE_ACCESS, 1, 9, 0, 1, 32, true},   {FF_TRACE_ACCESS, 1, 10, 1, 0, 32, true},
+    {FF_TRACE_WORK, 0, 14, 4, 0, 0, false},    {FF_TRACE_ACCESS, 0, 15, 1, 1, 32, false},
+    {FF_TRACE_ACCESS, 0, 18, 3, 0, 32, false}, {FF_TRACE_ACCESS, 0, 18, 4, 0, 32, false},
+    {FF_TRACE_ACCESS, 0, 18, 4, 0, 32, false}, {FF_TRACE_WORK, 0, 0, 3, 0, 0, false},
+};
+
+static void run(const char *path, void *unmanaged) {
+    struct ff_config config = standard_config(16 << 20);
+    config.record = path;
+    config.accesses = true;
+    config.workers = 1;
+    struct ff_context *context = open_or_skip(&config);
+    struct ff_stream *stream;
+    struct ff_error error = {0};
+    assert_int_equal(ff_stream_create(context, 0, &stream), 0);
+    struct {
+        void *a, *b, *c;
+    } parameters = {alloc(context, 1 << 20), alloc(context, 1 << 20), unmanaged};
+    struct ff__ptx_program *program;
+    struct ff__ptx_kernel *kernel;
+    if (ff__ptx_load(text, sizeof text, &(struct ff__ptx_options){.record = true}, &program,
+                     &error) != 0 ||
+        ff__ptx_kernel(program, "k", &kernel, &error) != 0)
+        fail_msg("%s", error.message);
+    struct ff__ptx_launch launch = {.grid = {2, 1, 1},
+                                    .block = {64, 1, 1},
+                                    .parameters = &parameters,
+                                    .parameter_size = sizeof parameters};
+    assert_int_equal(ff__ptx_launch(context, stream, kernel, &launch, &error), 0);
+    ff_stream_synchronize(stream);
+    assert_int_equal(ff__ptx_failure(program, &error), 0);
+    ff__ptx_unload(program);
+    ff_stream_destroy(stream);
+    assert_int_equal(ff_record_finish(context), 0);
+    ff_close(context);
+}
+
+/* By warp: where it is in what it should do. The second one has nothing to do at 9: its
+ * instructions count for what comes next. */
+struct progress {
+    uint32_t next[2][2]; /* [CTA][warp] */
+    uint32_t first_pc;
+};
+
+static struct expected expected_next(struct progress *progress, uint32_t cta, uint32_t warp) {
+    assert_true(cta < 2 && warp < 2);
+    uint32_t place = progress->next[cta][warp]++;
+    if (warp == 1 && place >= 1)
+        place += 2;
+    assert_true(place < sizeof rows / sizeof *rows);
+    struct expected row = rows[place];
+    if (warp == 1 && row.pc == 10)
+        row.instructions += 4;
+    return row;
+}
+
+static void compare(const struct ff_trace_event *event, struct progress *progress) {
+    struct expected row = expected_next(progress, event->cta, event->warp);
+    assert_int_equal(event->kind, row.kind);
+    assert_int_equal(event->instructions, row.instructions);
+    if (row.kind != FF_TRACE_ACCESS)
+        return;
+    if (progress->first_pc == 0)
+        progress->first_pc = event->pc - row.pc;
+    assert_int_equal(event->pc, progress->first_pc + row.pc);
+    assert_int_equal(event->range, row.range);
+    assert_int_equal(event->page, row.page);
+    assert_int_equal(event->bytes, row.bytes);
+    assert_int_equal(event->write, row.write);
+}
+
+static void records_every_access(void **state) {
+    (void)state;
+    char path[64];
+    snprintf(path, sizeof path, "record-%ld.trace", (long)getpid());
+    uint32_t unmanaged = 0, launches = 0;
+    run(path, &unmanaged);
+    struct ff_trace_reader *reader;
+    struct ff_trace_info info;
+    struct ff_trace_event event;
+    struct ff_error error = {0};
+    struct progress progress = {0};
+    assert_int_equal(ff_trace_open(path, &reader, &info, &error), 0);
+    unlink(path);
+    assert_true(info.accesses);
+    while (ff_trace_read(reader, &event, &error) == 1) {
+        if (event.kind == FF_TRACE_LAUNCH) {
+            launches++;
+            assert_int_equal(event.ctas, 2);
+            assert_int_equal(event.warps, 2);
+        }
+        if (event.kind == FF_TRACE_ACCESS || event.kind == FF_TRACE_WORK)
+            compare(&event, &progress);
+    }
+    ff_trace_close(reader);
+    assert_int_equal(launches, 1);
+    for (uint32_t cta = 0; cta < 2; cta++) {
+        assert_int_equal(progress.next[cta][0], sizeof rows / sizeof *rows);
+        assert_int_equal(progress.next[cta][1], sizeof rows / sizeof *rows - 2);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(records_every_access)};
+    return run_or_skip(tests);
+}
