@@ -15,9 +15,10 @@ elseif(FARFAULT_SANITIZE)
     # taken for that of glibc 2.19 where its address looks so, and then LeakSanitizer crashes:
     # sanitizer_tls_get_addr.cpp of GCC 12.
     set(asan_options verify_asan_link_order=0:intercept_tls_get_addr=0)
+    set(leaks ${CMAKE_CURRENT_SOURCE_DIR}/leaks.txt)
     set(sanitizer_settings ASAN_OPTIONS=${asan_options}
         UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-                           LSAN_OPTIONS=print_suppressions=0:suppressions=${CMAKE_CURRENT_SOURCE_DIR}/leaks.txt)
+        LSAN_OPTIONS=print_suppressions=0:suppressions=${leaks})
 endif()
 
 # A test's labels say what it needs; this looks for it first.

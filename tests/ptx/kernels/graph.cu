@@ -1,4 +1,4 @@
-/* Graphs in compressed rows: the neighbours of v are targets[starts[v]] to targets[starts[v + 1]] */
+/* Graphs in compressed rows: v has the neighbours targets[starts[v]] to targets[starts[v + 1]] */
 #include "cuda_runtime.h"
 
 /* Vertices at `level` reach those without one. */

@@ -25,7 +25,8 @@ extern "C" __global__ void reduce_shuffle(const float *in, float *sums) {
 }
 
 /* The last block of 64 threads to end adds up the sums of all; at most 64 blocks. */
-extern "C" __global__ void reduce_last(const int *in, int *sums, int *total, unsigned *ended, int n) {
+extern "C" __global__ void reduce_last(const int *in, int *sums, int *total, unsigned *ended,
+                                       int n) {
     __shared__ int mine[64];
     __shared__ bool last;
     int sum = 0;

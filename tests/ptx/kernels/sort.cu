@@ -40,7 +40,7 @@ extern "C" __global__ void odd_even(int *data) {
     data[blockIdx.x * 64 + at] = keys[at];
 }
 
-/* Each block puts its 128 keys in the order of a digit of four bits; equal ones keep their order. */
+/* Each block puts its 128 keys in the order of a digit of four bits; equal ones stay in order. */
 extern "C" __global__ void radix_pass(const int *in, int *out, int shift) {
     __shared__ int counts[16][129];
     int at = threadIdx.x, key = in[blockIdx.x * 128 + at], digit = key >> shift & 15;

@@ -49,7 +49,8 @@ extern "C" __global__ void hotspot(const float *heat, const float *power, float 
     for (int step = 1; step <= 2; step++) {
         __syncthreads();
         if (tx >= step && ty >= step && tx < 16 - step && ty < 16 - step) {
-            float around = (now[ty][tx - 1] + now[ty][tx + 1]) + (now[ty - 1][tx] + now[ty + 1][tx]);
+            float around =
+                (now[ty][tx - 1] + now[ty][tx + 1]) + (now[ty - 1][tx] + now[ty + 1][tx]);
             next[ty][tx] = inside ? source + 0.25f * around : 0;
         }
         __syncthreads();

@@ -2,7 +2,7 @@
 #ifndef FF_CUDA_WARPS_H
 #define FF_CUDA_WARPS_H
 
-/* Values of 64 bits go in two halves. `control`: clamp in the low bits, segments in the high ones. */
+/* Values of 64 bits go in two halves. `control`: clamp in the low bits, segments above. */
 #define FF_CUDA_SHUFFLE(name, mode, second, clamp)                                                 \
     FF_CUDA_DEVICE int name(unsigned mask, int value, second lane, int width = 32) {               \
         return __nvvm_shfl_sync_##mode##_i32(mask, value, (int)lane, (32 - width) << 8 | clamp);   \
