@@ -61,7 +61,7 @@ static void run(const char *path, void *unmanaged) {
         void *a, *b, *c;
     } parameters = {alloc(context, 1 << 20), alloc(context, 1 << 20), unmanaged};
     struct ff__ptx_program *program;
-    struct ff__ptx_kernel *kernel;
+    struct ff__ptx_kernel *kernel = NULL;
     if (ff__ptx_load(text, sizeof text, &(struct ff__ptx_options){.record = true}, &program,
                      &error) != 0 ||
         ff__ptx_kernel(program, "k", &kernel, &error) != 0)
