@@ -13,7 +13,7 @@
 
 #define FF_CUDA_EXACT_NAMES
 #pragma GCC visibility push(default)
-#include "cuda.h"
+#include <cuda.h>
 #pragma GCC visibility pop
 
 #include "base/lock.h"

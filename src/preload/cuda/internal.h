@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define FF_CUDA_EXACT_NAMES
-#include "cuda.h"
+#include <cuda.h>
 
 #include "preload/preload.h"
 
