@@ -39,7 +39,7 @@ struct ff__ptx_running {
     /* Where services->fail leaves to, and what it has said */
     jmp_buf *leave;
     char failure[256];
-    int code;                                      /* of the failure, if it is not -EFAULT */
+    int code;                                      /* of the failure; 0: -ENOTRECOVERABLE */
     struct ff__ptx_recording *recording;           /* NULL: its accesses are not recorded */
     uint32_t rest[FF_PTX_MAX_LANES / FF_PTX_WARP]; /* instructions that are not recorded yet */
 };

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ptx/block.h"
+#include "ptx/fault.h"
 #include "ptx/operands.h"
 #include "ptx/program.h"
 #include "ptx/record.h"
@@ -44,6 +45,7 @@ static void failed(const struct ff_ptx_block *block, const char *message) {
 static void asserted(const struct ff_ptx_block *block, const char *message, const char *file,
                      uint32_t line, const char *function) {
     struct ff__ptx_running *running = running_of(block);
+    running->code = -ECANCELED;
     ff__ptx_block_fail(running, "%s:%u: %s: block (%u, %u, %u): assertion '%s' failed", file, line,
                        function, block->ctaid[0], block->ctaid[1], block->ctaid[2], message);
 }
@@ -94,6 +96,7 @@ static void stuck(struct ff__ptx_running *running) {
 }
 
 static bool run_round(struct ff__ptx_running *running) {
+    ff__ptx_fault_may_come(running);
     bool any = ff__ptx_block_round(running);
     if (running->recording != NULL)
         ff__ptx_record_round(running->recording, running);
@@ -202,11 +205,13 @@ static void run_in(uint8_t *memory, const struct memory *layout, struct ff__ptx_
             run_together(running, layout->blocks);
         else
             run_blocks(running[0], work);
+        ff__ptx_fault_may_come(NULL);
         return;
     }
+    ff__ptx_fault_may_come(NULL);
     for (uint64_t i = 0; i < layout->blocks; i++)
         if (running[i]->failure[0] != '\0')
-            fail(arguments->kernel->program, running[i]->code != 0 ? running[i]->code : -EFAULT,
+            fail(arguments->kernel->program, running[i]->code != 0 ? running[i]->code : -ENOTRECOVERABLE,
                  running[i]->failure);
 }
 

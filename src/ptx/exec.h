@@ -67,9 +67,15 @@ int ff__ptx_launch_both(struct ff_context *context, struct ff_stream *stream,
                         struct ff__ptx_kernel *kernel, const struct ff__ptx_launch *launch,
                         struct ff_error *error);
 
-/* After the stream was synchronized: 0, or why a launch of this program failed since the last call
- * (a trap, an assertion, a block that cannot advance): -EFAULT, -EDEADLK, with kernel, block and
- * place. Launches after a failure did nothing. */
+/* After the stream was synchronized: 0, or why a launch of this program failed since the last call,
+ * with kernel, block and place: -ENOTRECOVERABLE: a trap and the like; -ECANCELED: an assertion;
+ * -EDEADLK: a block cannot advance; -EFAULT: an access to what is no memory; -ENOMEM. Launches
+ * after a failure did nothing. */
 int ff__ptx_failure(struct ff__ptx_program *program, struct ff_error *error);
+
+/* From now on such an access ends its launch instead of the process: handlers of SIGSEGV and SIGBUS
+ * are installed, which pass on what is no kernel's. Before a context is opened whose faults come as
+ * SIGBUS. */
+void ff__ptx_catch_faults(void);
 
 #endif

@@ -3,6 +3,8 @@
  * Each stream is a queue of launches of which only the first runs. Workers take chunks of streams'
  * first launches, of one stream after the other; the worker that finishes a launch's last chunk
  * takes it off and wakes the others. */
+#include "runtime/stream.h"
+
 #include "runtime/context.h"
 
 #include "base/map.h"
@@ -20,8 +22,8 @@ struct queued_launch {
     struct queued_launch *next;
     struct ff_launch what;
     uint64_t identity;
-    size_t taken, finished; /* items */
-    bool begun;
+    size_t taken, finished;              /* items */
+    bool begun, quiet;                   /* quiet: nobody hears of it */
     _Alignas(max_align_t) char memory[]; /* arguments, operands, name, strides */
 };
 
@@ -61,6 +63,8 @@ static struct ff_stream *find_work(struct ff__workers *workers) {
 }
 
 static void announce(struct ff__workers *workers, struct queued_launch *launch, bool begins) {
+    if (launch->quiet)
+        return;
     if (begins)
         ff__context_begin_launch(workers->context, workers->device, launch->identity,
                                  &launch->what);
@@ -218,6 +222,13 @@ int ff_stream_create(struct ff_context *context, uint32_t device, struct ff_stre
     return 0;
 }
 
+bool ff__stream_is_idle(struct ff_stream *stream) {
+    ff__lock_acquire(&stream->workers->lock);
+    bool is_idle = stream->first == NULL;
+    ff__lock_release(&stream->workers->lock);
+    return is_idle;
+}
+
 void ff_stream_synchronize(struct ff_stream *stream) {
     if (ff__context_is_inherited(stream->workers->context))
         return;
@@ -280,13 +291,14 @@ static struct queued_launch *copy_launch(const struct ff_launch *what, uint32_t 
     return launch;
 }
 
-static int launch_held(struct ff_stream *stream, const struct ff_launch *what) {
+static int launch_held(struct ff_stream *stream, const struct ff_launch *what, bool quiet) {
     struct ff__workers *workers = stream->workers;
     if (!what->kernel || what->grid == 0 || !operands_managed(workers->context, what))
         return -EINVAL;
     struct queued_launch *launch = copy_launch(what, workers->count);
     if (!launch)
         return -ENOMEM;
+    launch->quiet = quiet;
     ff__lock_acquire(&workers->lock);
     if (stream->last)
         stream->last->next = launch;
@@ -299,15 +311,21 @@ static int launch_held(struct ff_stream *stream, const struct ff_launch *what) {
 }
 
 /* Signals are held off once, not for each lock that it takes. */
+static int launch(struct ff_stream *stream, const struct ff_launch *what, bool quiet) {
+    ff__signals_hold();
+    int status = launch_held(stream, what, quiet);
+    ff__signals_release();
+    return status;
+}
+
 int ff_kernel_launch_sized(struct ff_stream *stream, const struct ff_launch *wanted, size_t size) {
     struct ff_launch what = {.name = NULL};
     if (ff__context_is_inherited(stream->workers->context))
         return -EPERM;
     int status = ff__sized_get(&what, sizeof what, wanted, size);
-    if (status)
-        return status;
-    ff__signals_hold();
-    status = launch_held(stream, &what);
-    ff__signals_release();
-    return status;
+    return status ? status : launch(stream, &what, false);
+}
+
+int ff__stream_run(struct ff_stream *stream, const struct ff_launch *what) {
+    return ff__context_is_inherited(stream->workers->context) ? -EPERM : launch(stream, what, true);
 }

@@ -216,7 +216,7 @@ static void says_who_has_trapped(void **state) {
     struct shape shape = {.grid = {2, 1, 1}, .block = {THREADS, 1, 1}};
     struct ff_error error = {0};
     assert_int_equal(run_kernel(bench, "traps", &shape, 200, &error), 0);
-    assert_int_equal(run_kernel(bench, "traps", &shape, 7, &error), -EFAULT);
+    assert_int_equal(run_kernel(bench, "traps", &shape, 7, &error), -ENOTRECOVERABLE);
     assert_non_null(strstr(error.message, "'traps', block ("));
     assert_non_null(strstr(error.message, "trap"));
 }

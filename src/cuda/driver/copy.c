@@ -1,0 +1,285 @@
+/* Copies and sets: all are blocks of rows, in parts that threads take. Memory is the process's own
+ * wherever it lies, so a direction is what a program says, and nothing to go by. */
+#include "cuda/driver/internal.h"
+
+#include "cuda/driver/texture.h"
+
+#include <string.h>
+
+#define PART ((size_t)1 << 20) /* bytes of one row */
+
+/* ---- parts ---- */
+
+static bool is_one_row(size_t height, size_t depth) {
+    return height == 1 && depth == 1;
+}
+
+size_t ff__cuda_copy_parts(const struct ff__cuda_copy *copy) {
+    if (copy->width == 0)
+        return 0;
+    return is_one_row(copy->height, copy->depth) ? (copy->width + PART - 1) / PART
+                                                 : copy->height * copy->depth;
+}
+
+/* What is in managed memory is overwritten where it lies; nothing migrates. */
+static void copy_row(char *to, const char *from, size_t size) {
+    struct ff_context *context = ff__cuda_farfault();
+    if (ff_mem_lookup(context, from, NULL, NULL) || ff_mem_write(context, to, from, size) != 0)
+        memmove(to, from, size);
+}
+
+void ff__cuda_copy_part(const struct ff__cuda_copy *copy, size_t number) {
+    const struct ff__cuda_block *to = &copy->to, *from = &copy->from;
+    if (is_one_row(copy->height, copy->depth)) {
+        size_t at = number * PART, left = copy->width - at;
+        copy_row(to->address + at, from->address + at, left < PART ? left : PART);
+        return;
+    }
+    size_t row = number % copy->height, layer = number / copy->height;
+    copy_row(to->address + row * to->pitch + layer * to->slice,
+             from->address + row * from->pitch + layer * from->slice, copy->width);
+}
+
+size_t ff__cuda_set_parts(const struct ff__cuda_set *set) {
+    size_t width = set->width * set->size;
+    if (width == 0)
+        return 0;
+    return set->height == 1 ? (width + PART - 1) / PART : set->height;
+}
+
+static void set_row(char *to, size_t count, uint32_t value, uint32_t size) {
+    if (size == 1)
+        memset(to, (int)value, count);
+    for (size_t i = 0; size == 2 && i < count; i++)
+        ((uint16_t *)(void *)to)[i] = (uint16_t)value;
+    for (size_t i = 0; size == 4 && i < count; i++)
+        ((uint32_t *)(void *)to)[i] = value;
+}
+
+void ff__cuda_set_part(const struct ff__cuda_set *set, size_t number) {
+    if (set->height != 1) {
+        set_row(set->to.address + number * set->to.pitch, set->width, set->value, set->size);
+        return;
+    }
+    size_t most = PART / set->size, at = number * most, left = set->width - at;
+    set_row(set->to.address + at * set->size, left < most ? left : most, set->value, set->size);
+}
+
+/* ---- plain copies ---- */
+
+static CUresult copy(uintptr_t to, uintptr_t from, size_t size, bool waits, CUstream stream) {
+    struct ff__cuda_command command = {
+        .kind = FF_CUDA_COPY,
+        .copy = {.to.address = (char *)to,
+                 .from.address = (char *)from, // NOLINT(performance-no-int-to-ptr)
+                 .width = size,
+                 .height = 1,
+                 .depth = 1}};
+    if (size != 0 && (to == 0 || from == 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    return waits ? ff__cuda_execute(stream, &command) : ff__cuda_enqueue(stream, &command);
+}
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
+    return copy(to, from, size, true, NULL);
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
+    return copy(to, from, size, false, stream);
+}
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
+    return copy(to, (uintptr_t)from, size, true, NULL);
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
+    return copy(to, (uintptr_t)from, size, false, stream);
+}
+
+CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
+    return copy((uintptr_t)to, from, size, true, NULL);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream) {
+    return copy((uintptr_t)to, from, size, false, stream);
+}
+
+CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size) {
+    return copy(to, from, size, true, NULL);
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
+    return copy(to, from, size, false, stream);
+}
+
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                      CUcontext from_context, size_t size) {
+    if (to_context == NULL || from_context == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return copy(to, from, size, true, NULL);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                           CUcontext from_context, size_t size, CUstream stream) {
+    if (to_context == NULL || from_context == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return copy(to, from, size, false, stream);
+}
+
+/* ---- of rows and layers ---- */
+
+/* Where one side of a copy lies. */
+struct side {
+    size_t x, y, z;
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    size_t pitch, height;
+};
+
+static CUresult find_block(const struct side *side, size_t width, struct ff__cuda_block *out) {
+    uintptr_t base = 0;
+    out->pitch = side->pitch;
+    switch (side->type) {
+    case CU_MEMORYTYPE_HOST:
+        base = (uintptr_t)side->host;
+        break;
+    case CU_MEMORYTYPE_DEVICE:
+    case CU_MEMORYTYPE_UNIFIED:
+        base = side->device;
+        break;
+    case CU_MEMORYTYPE_ARRAY:
+        if (!ff__cuda_array_block(side->array, out))
+            return CUDA_ERROR_INVALID_HANDLE;
+        out->address += side->x + side->y * out->pitch + side->z * out->slice;
+        return CUDA_SUCCESS;
+    }
+    if (base == 0 || (out->pitch != 0 && out->pitch < side->x + width))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (out->pitch == 0)
+        out->pitch = side->x + width;
+    out->slice = out->pitch * (side->height != 0 ? side->height : 1);
+    out->address = (char *)base // NOLINT(performance-no-int-to-ptr)
+                   + side->x + side->y * out->pitch + side->z * out->slice;
+    return CUDA_SUCCESS;
+}
+
+CUresult ff__cuda_copy_of(const CUDA_MEMCPY3D *params, struct ff__cuda_copy *out) {
+    const struct side to = {params->dstXInBytes,   params->dstY,     params->dstZ,
+                            params->dstMemoryType, params->dstHost,  params->dstDevice,
+                            params->dstArray,      params->dstPitch, params->dstHeight};
+    const struct side from = {params->srcXInBytes,   params->srcY,     params->srcZ,
+                              params->srcMemoryType, params->srcHost,  params->srcDevice,
+                              params->srcArray,      params->srcPitch, params->srcHeight};
+    *out = (struct ff__cuda_copy){
+        .width = params->WidthInBytes, .height = params->Height, .depth = params->Depth};
+    CUresult result = find_block(&to, params->WidthInBytes, &out->to);
+    return result == CUDA_SUCCESS ? find_block(&from, params->WidthInBytes, &out->from) : result;
+}
+
+static CUresult copy_layers(const CUDA_MEMCPY3D *params, bool waits, CUstream stream) {
+    struct ff__cuda_command command = {.kind = FF_CUDA_COPY};
+    if (params == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = ff__cuda_copy_of(params, &command.copy);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return waits ? ff__cuda_execute(stream, &command) : ff__cuda_enqueue(stream, &command);
+}
+
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *params) {
+    return copy_layers(params, true, NULL);
+}
+
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *params, CUstream stream) {
+    return copy_layers(params, false, stream);
+}
+
+static CUresult copy_rows(const CUDA_MEMCPY2D *rows, bool waits, CUstream stream) {
+    if (rows == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    const CUDA_MEMCPY3D params = {.srcXInBytes = rows->srcXInBytes,
+                                  .srcY = rows->srcY,
+                                  .srcMemoryType = rows->srcMemoryType,
+                                  .srcHost = rows->srcHost,
+                                  .srcDevice = rows->srcDevice,
+                                  .srcArray = rows->srcArray,
+                                  .srcPitch = rows->srcPitch,
+                                  .dstXInBytes = rows->dstXInBytes,
+                                  .dstY = rows->dstY,
+                                  .dstMemoryType = rows->dstMemoryType,
+                                  .dstHost = rows->dstHost,
+                                  .dstDevice = rows->dstDevice,
+                                  .dstArray = rows->dstArray,
+                                  .dstPitch = rows->dstPitch,
+                                  .WidthInBytes = rows->WidthInBytes,
+                                  .Height = rows->Height,
+                                  .Depth = 1};
+    return copy_layers(&params, waits, stream);
+}
+
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *params) {
+    return copy_rows(params, true, NULL);
+}
+
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *params) {
+    return copy_rows(params, true, NULL);
+}
+
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *params, CUstream stream) {
+    return copy_rows(params, false, stream);
+}
+
+/* ---- sets ---- */
+
+static CUresult set(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t size, size_t width,
+                    size_t height, bool waits, CUstream stream) {
+    struct ff__cuda_command command = {
+        .kind = FF_CUDA_SET,
+        .set = {.to = {.address = (char *)(uintptr_t)to, // NOLINT(performance-no-int-to-ptr)
+                       .pitch = pitch},
+                .width = width,
+                .height = height,
+                .value = value,
+                .size = size}};
+    if ((to == 0 && width != 0) || to % size != 0 || pitch % size != 0 ||
+        (height > 1 && pitch < width * size))
+        return CUDA_ERROR_INVALID_VALUE;
+    return waits ? ff__cuda_execute(stream, &command) : ff__cuda_enqueue(stream, &command);
+}
+
+CUresult ff__cuda_set_of(const CUDA_MEMSET_NODE_PARAMS *params, struct ff__cuda_set *out) {
+    uint32_t size = params->elementSize;
+    if ((size != 1 && size != 2 && size != 4) || params->dst == 0 || params->dst % size != 0 ||
+        params->pitch % size != 0 || (params->height > 1 && params->pitch < params->width * size))
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (struct ff__cuda_set){
+        .to = {.address = (char *)(uintptr_t)params->dst, // NOLINT(performance-no-int-to-ptr)
+               .pitch = params->pitch},
+        .width = params->width,
+        .height = params->height,
+        .value = params->value,
+        .size = size};
+    return CUDA_SUCCESS;
+}
+
+/* The functions for elements of each size. */
+#define SETS(bits, type)                                                                           \
+    CUresult cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t count) {                      \
+        return set(to, 0, value, (bits) / 8, count, 1, true, NULL);                                \
+    }                                                                                              \
+    CUresult cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t count, CUstream stream) {   \
+        return set(to, 0, value, (bits) / 8, count, 1, false, stream);                             \
+    }                                                                                              \
+    CUresult cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width,        \
+                                    size_t height) {                                               \
+        return set(to, pitch, value, (bits) / 8, width, height, true, NULL);                       \
+    }                                                                                              \
+    CUresult cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value, size_t width,      \
+                                      size_t height, CUstream stream) {                            \
+        return set(to, pitch, value, (bits) / 8, width, height, false, stream);                    \
+    }
+SETS(8, unsigned char)
+SETS(16, unsigned short)
+SETS(32, unsigned)

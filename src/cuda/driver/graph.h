@@ -1,0 +1,60 @@
+/* Graphs: commands with what each depends on; built by hand, or recorded by capturing streams. For
+ * all functions below the lock is held, unless they say otherwise. */
+#ifndef FF_CUDA_GRAPH_H
+#define FF_CUDA_GRAPH_H
+
+#include "cuda/driver/internal.h"
+
+struct CUgraphNode_st {
+    CUgraph graph;
+    CUgraphNodeType type;
+    struct ff__cuda_command command; /* of a kernel, copy, set or call: owns its parameters */
+    CUevent event;                   /* to record or to wait for */
+    CUgraph child;                   /* owned */
+    CUgraphNode *before;             /* [before_count]: what it depends on */
+    uint32_t before_count;
+    uint32_t place;    /* in graph->nodes */
+    void **parameters; /* of a kernel: what a program was given that asked for them; NULL */
+};
+
+struct CUgraph_st {
+    CUgraphNode *nodes;
+    uint32_t count;
+    bool is_captured; /* a capture is recording it */
+};
+
+CUgraph ff__cuda_graph_make(void); /* NULL: no memory */
+void ff__cuda_graph_free(CUgraph graph);
+/* Copies what it is given; the command's parameters, too. */
+CUresult ff__cuda_graph_add(CUgraph graph, CUgraphNodeType type,
+                            const struct ff__cuda_command *command, const CUgraphNode *before,
+                            size_t before_count, CUgraphNode *out);
+/* Nothing twice. */
+CUresult ff__cuda_nodes_add(CUgraphNode **nodes, uint32_t *count, CUgraphNode node);
+
+/* The lock is free. */
+CUresult ff__cuda_node_set_kernel(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params);
+
+/* ---- capture.c ---- */
+
+struct ff__cuda_capture {
+    CUgraph graph;
+    CUstream origin;
+    CUstreamCaptureMode mode;
+    uint64_t id;
+    bool is_invalid;
+    uint32_t users; /* streams and events */
+};
+
+/* Instead of a stream's queue: a node behind what the stream has recorded last. */
+CUresult ff__cuda_capture_command(CUstream stream, const struct ff__cuda_command *command);
+CUresult ff__cuda_capture_record(CUstream stream, CUevent event);
+/* The stream or the event takes part in a capture. */
+CUresult ff__cuda_capture_wait(CUstream stream, CUevent event);
+/* Whether a call that would wait for work is forbidden by a capture of this thread. */
+bool ff__cuda_capture_forbids(CUcontext context);
+/* The stream ends; so does its capture. */
+void ff__cuda_capture_drop(CUstream stream);
+void ff__cuda_captured_forget(CUevent event);
+
+#endif

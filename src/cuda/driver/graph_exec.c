@@ -1,0 +1,232 @@
+/* Graphs that can be launched: a copy of the graph with an order of its nodes. All run in the one
+ * stream, one after the other, which every order of dependencies permits. */
+#include "cuda/driver/graph.h"
+
+#include "preload/preload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct CUgraphExec_st {
+    CUgraph graph;
+    CUgraphNode *order; /* [graph->count] */
+};
+
+/* ---- instantiating ---- */
+
+/* False: there is a cycle. */
+static bool find_order(CUgraph graph, CUgraphNode *order, bool *is_done) {
+    uint32_t done = 0, before;
+    do {
+        before = done;
+        for (uint32_t i = 0; i < graph->count; i++) {
+            bool is_ready = !is_done[i];
+            for (uint32_t j = 0; j < graph->nodes[i]->before_count; j++)
+                is_ready &= is_done[graph->nodes[i]->before[j]->place];
+            if (!is_ready)
+                continue;
+            is_done[i] = true;
+            order[done++] = graph->nodes[i];
+        }
+    } while (done > before);
+    return done == graph->count;
+}
+
+static CUresult order_nodes(CUgraphExec exec) {
+    bool *is_done = calloc(exec->graph->count + 1, sizeof *is_done);
+    exec->order = calloc(exec->graph->count + 1, sizeof(CUgraphNode));
+    CUresult result = is_done == NULL || exec->order == NULL          ? CUDA_ERROR_OUT_OF_MEMORY
+                      : find_order(exec->graph, exec->order, is_done) ? CUDA_SUCCESS
+                                                                      : CUDA_ERROR_INVALID_VALUE;
+    free(is_done);
+    return result;
+}
+
+static void free_exec(CUgraphExec exec) {
+    if (exec->graph != NULL)
+        cuGraphDestroy(exec->graph);
+    free(exec->order);
+    free(exec);
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags) {
+    CUcontext context;
+    CUresult result = ff__cuda_enter(&context);
+    if (out == NULL || graph == NULL || flags > 15)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    CUgraphExec exec = calloc(1, sizeof *exec);
+    if (exec == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    result = cuGraphClone(&exec->graph, graph);
+    if (result == CUDA_SUCCESS)
+        result = order_nodes(exec);
+    if (result == CUDA_SUCCESS)
+        *out = exec;
+    else
+        free_exec(exec);
+    return result;
+}
+
+CUresult cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *failed, char *log,
+                               size_t size) {
+    if (failed != NULL)
+        *failed = NULL;
+    if (log != NULL && size != 0)
+        *log = '\0';
+    return cuGraphInstantiateWithFlags(exec, graph, 0);
+}
+
+CUresult cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS *params) {
+    if (params == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = cuGraphInstantiateWithFlags(exec, graph, params->flags);
+    params->hErrNode_out = NULL;
+    params->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+                         : result == CUDA_ERROR_INVALID_VALUE
+                             ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+                             : CUDA_GRAPH_INSTANTIATE_ERROR;
+    return result;
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+    CUresult result = ff__cuda_started();
+    if (exec == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        free_exec(exec);
+    return result;
+}
+
+/* ---- launching ---- */
+
+static CUresult submit_graph(CUstream stream, CUgraphNode *order, uint32_t count);
+
+static CUresult submit_child(CUstream stream, CUgraph child) {
+    struct CUgraphExec_st exec = {.graph = child};
+    CUresult result = order_nodes(&exec);
+    if (result == CUDA_SUCCESS)
+        result = submit_graph(stream, exec.order, child->count);
+    free(exec.order);
+    return result;
+}
+
+static CUresult submit_node(CUstream stream, CUgraphNode node) {
+    switch (node->type) {
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        return ff__cuda_event_record(stream, node->event);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        return ff__cuda_event_wait(stream, node->event);
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        return submit_child(stream, node->child);
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+        return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        ff__count_launch();
+        return ff__cuda_submit(stream, &node->command);
+    default:
+        return ff__cuda_submit(stream, &node->command);
+    }
+}
+
+static CUresult submit_graph(CUstream stream, CUgraphNode *order, uint32_t count) {
+    CUresult result = CUDA_SUCCESS;
+    for (uint32_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        result = submit_node(stream, order[i]);
+    return result;
+}
+
+/* A launch into a stream that is captured is a child of its graph. */
+static CUresult capture_graph(CUstream stream, CUgraph graph) {
+    CUresult result = CUDA_SUCCESS;
+    for (uint32_t i = 0; i < graph->count && result == CUDA_SUCCESS; i++)
+        result = graph->nodes[i]->command.kind == FF_CUDA_CALL &&
+                         graph->nodes[i]->command.call.program == NULL
+                     ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                     : ff__cuda_capture_command(stream, &graph->nodes[i]->command);
+    return result;
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream name) {
+    CUcontext context;
+    CUstream stream;
+    CUresult result = ff__cuda_enter(&context);
+    if (exec == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    ff__clock_start();
+    ff__lock_acquire(&ff__cuda_lock);
+    result = ff__cuda_stream(context, name, &stream);
+    if (result == CUDA_SUCCESS)
+        result = stream->capture != NULL ? capture_graph(stream, exec->graph)
+                                         : submit_graph(stream, exec->order, exec->graph->count);
+    ff__lock_release(&ff__cuda_lock);
+    return result;
+}
+
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+    CUcontext context;
+    CUresult result = ff__cuda_enter(&context);
+    (void)stream;
+    return exec == NULL ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+/* ---- changing ---- */
+
+/* The node of the copy stands where the original does. */
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                           const CUDA_KERNEL_NODE_PARAMS *params) {
+    CUresult result = ff__cuda_started();
+    if (exec == NULL || node == NULL || params == NULL || node->place >= exec->graph->count)
+        return CUDA_ERROR_INVALID_VALUE;
+    return result == CUDA_SUCCESS
+               ? ff__cuda_node_set_kernel(exec->graph->nodes[node->place], params)
+               : result;
+}
+
+static CUgraphExecUpdateResult compare(CUgraph one, CUgraph other, CUgraphNode *differs) {
+    if (one->count != other->count)
+        return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    for (uint32_t i = 0; i < one->count; i++) {
+        CUgraphNode node = one->nodes[i], with = other->nodes[i];
+        *differs = with;
+        if (node->type != with->type)
+            return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+        if (node->before_count != with->before_count)
+            return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        for (uint32_t j = 0; j < node->before_count; j++)
+            if (node->before[j]->place != with->before[j]->place)
+                return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    }
+    *differs = NULL;
+    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info) {
+    CUresult result = ff__cuda_started();
+    if (exec == NULL || graph == NULL || info == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
+    info->errorFromNode = NULL;
+    info->result = compare(exec->graph, graph, &info->errorNode);
+    if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    struct CUgraphExec_st made = {.graph = NULL};
+    result = cuGraphClone(&made.graph, graph);
+    if (result == CUDA_SUCCESS)
+        result = order_nodes(&made);
+    if (result != CUDA_SUCCESS) {
+        free(made.order);
+        return result;
+    }
+    cuGraphDestroy(exec->graph);
+    free(exec->order);
+    *exec = made;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,548 @@
+/* Streams: queues of commands on farfault's workers.
+ *
+ * A command goes to the stream's queue at once, unless one before it waits for a mark of another
+ * stream that is not complete: then it is held, with all that follow, until the mark is. So no
+ * worker ever waits. */
+#include "cuda/driver/internal.h"
+
+#include "base/clock.h"
+#include "cuda/driver/graph.h"
+#include "preload/preload.h"
+#include "runtime/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ff__event ff__cuda_completed;
+
+/* ---- marks ---- */
+
+struct ff__cuda_mark *ff__cuda_mark_make(void) {
+    struct ff__cuda_mark *mark = calloc(1, sizeof *mark);
+    if (mark != NULL)
+        mark->users = 1;
+    return mark;
+}
+
+void ff__cuda_mark_release(struct ff__cuda_mark *mark) {
+    if (mark != NULL && --mark->users == 0)
+        free(mark);
+}
+
+static CUresult start(CUstream stream, const struct ff__cuda_command *command);
+
+/* Starts what was held, up to the next command that waits. */
+static void let_go(CUstream stream) {
+    struct ff__cuda_command *command = stream->first;
+    while (command != NULL) {
+        if (command->kind == FF_CUDA_WAIT && !command->mark->complete) {
+            stream->next_waiter = command->mark->waiters;
+            command->mark->waiters = stream;
+            break;
+        }
+        CUresult result = CUDA_SUCCESS;
+        if (command->kind == FF_CUDA_WAIT)
+            ff__cuda_mark_release(command->mark);
+        else
+            result = start(stream, command);
+        if (result != CUDA_SUCCESS) /* nobody is there who could be told */
+            __atomic_store_n(&stream->context->error, result, __ATOMIC_RELAXED);
+        struct ff__cuda_command *next = command->next;
+        free(command);
+        command = next;
+    }
+    stream->first = command;
+    if (command == NULL)
+        stream->last = NULL;
+}
+
+static void complete(const struct ff_work *work, void *argument) {
+    struct ff__cuda_mark *mark = *(struct ff__cuda_mark **)argument;
+    (void)work;
+    ff__clock_mark();
+    ff__lock_acquire(&ff__cuda_lock);
+    mark->complete = true;
+    mark->ns = ff__clock_ns();
+    for (CUstream stream = mark->waiters, next; stream != NULL; stream = next) {
+        next = stream->next_waiter;
+        let_go(stream);
+    }
+    mark->waiters = NULL;
+    ff__cuda_mark_release(mark);
+    ff__event_tell(&ff__cuda_completed);
+    ff__lock_release(&ff__cuda_lock);
+}
+
+/* ---- what workers do ---- */
+
+static void copy_part(const struct ff_work *work, void *argument) {
+    const struct ff__cuda_copy *copy = argument;
+    for (size_t i = work->first; i < work->end; i++)
+        ff__cuda_copy_part(copy, i);
+}
+
+static void set_part(const struct ff_work *work, void *argument) {
+    const struct ff__cuda_set *set = argument;
+    for (size_t i = work->first; i < work->end; i++)
+        ff__cuda_set_part(set, i);
+}
+
+static void call(const struct ff_work *work, void *argument) {
+    const struct ff__cuda_call *call = argument;
+    (void)work;
+    if (call->program != NULL)
+        call->program(call->user);
+    else if (call->callback != NULL)
+        call->callback(call->stream, CUDA_SUCCESS, call->user);
+    else
+        call->call(call->stream, call->user);
+}
+
+static CUresult run(CUstream stream, ff_kernel_fn function, size_t items, const void *arguments,
+                    size_t size) {
+    const struct ff_launch launch = {
+        .kernel = function, .grid = items, .arguments = arguments, .argument_size = size};
+    return items == 0 ? CUDA_SUCCESS
+                      : ff__cuda_result(ff__stream_run(stream->queue, &launch), NULL);
+}
+
+static CUresult launch(CUstream stream, const struct ff__cuda_command *command) {
+    struct ff_error error;
+    return ff__cuda_result(ff__ptx_launch(ff__cuda_farfault(), stream->queue,
+                                          command->kernel.function->kernel, &command->kernel.launch,
+                                          &error),
+                           &error);
+}
+
+/* Puts a command that does not wait into the stream's queue. */
+static CUresult start(CUstream stream, const struct ff__cuda_command *command) {
+    switch (command->kind) {
+    case FF_CUDA_KERNEL:
+        return launch(stream, command);
+    case FF_CUDA_COPY:
+        return run(stream, copy_part, ff__cuda_copy_parts(&command->copy), &command->copy,
+                   sizeof command->copy);
+    case FF_CUDA_SET:
+        return run(stream, set_part, ff__cuda_set_parts(&command->set), &command->set,
+                   sizeof command->set);
+    case FF_CUDA_CALL:
+        return run(stream, call, 1, &command->call, sizeof command->call);
+    default:
+        return run(stream, complete, 1, &command->mark, sizeof(struct ff__cuda_mark *));
+    }
+}
+
+/* ---- appending ---- */
+
+static CUresult hold(CUstream stream, const struct ff__cuda_command *command) {
+    size_t parameters = command->kind == FF_CUDA_KERNEL ? command->kernel.launch.parameter_size : 0;
+    struct ff__cuda_command *copy = malloc(sizeof *copy + parameters);
+    if (copy == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *copy = *command;
+    copy->next = NULL;
+    if (parameters != 0)
+        copy->kernel.launch.parameters =
+            memcpy(copy + 1, command->kernel.launch.parameters, parameters);
+    if (stream->last != NULL)
+        stream->last->next = copy;
+    else
+        stream->first = copy;
+    stream->last = copy;
+    return CUDA_SUCCESS;
+}
+
+static CUresult append(CUstream stream, const struct ff__cuda_command *command) {
+    bool waits = command->kind == FF_CUDA_WAIT;
+    if (stream->first == NULL && waits && command->mark->complete) {
+        ff__cuda_mark_release(command->mark);
+        return CUDA_SUCCESS;
+    }
+    if (stream->first == NULL && !waits)
+        return start(stream, command);
+    bool is_first = stream->first == NULL;
+    CUresult result = hold(stream, command);
+    if (result == CUDA_SUCCESS && is_first)
+        let_go(stream);
+    return result;
+}
+
+bool ff__cuda_stream_is_idle(CUstream stream) {
+    return stream->first == NULL && ff__stream_is_idle(stream->queue);
+}
+
+/* `stream` goes on once all is done that `other` has now. */
+static CUresult join(CUstream stream, CUstream other) {
+    if (ff__cuda_stream_is_idle(other))
+        return CUDA_SUCCESS;
+    struct ff__cuda_mark *mark = ff__cuda_mark_make();
+    if (mark == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    mark->users++; /* the one of each command */
+    struct ff__cuda_command command = {.kind = FF_CUDA_RECORD, .mark = mark};
+    CUresult result = append(other, &command);
+    command.kind = FF_CUDA_WAIT;
+    return result == CUDA_SUCCESS ? append(stream, &command) : result;
+}
+
+/* The legacy stream and the blocking ones of its context wait for each other. */
+static CUresult join_legacy(CUstream stream) {
+    CUstream legacy = stream->context->legacy;
+    CUresult result = CUDA_SUCCESS;
+    if ((stream->flags & CU_STREAM_NON_BLOCKING) != 0)
+        return CUDA_SUCCESS;
+    if (stream != legacy)
+        return join(stream, legacy);
+    for (CUstream other = stream->context->streams; other != NULL; other = other->next)
+        if (other != legacy && (other->flags & CU_STREAM_NON_BLOCKING) == 0 &&
+            result == CUDA_SUCCESS)
+            result = join(legacy, other);
+    return result;
+}
+
+CUresult ff__cuda_submit(CUstream stream, const struct ff__cuda_command *command) {
+    CUresult result = join_legacy(stream);
+    return result == CUDA_SUCCESS ? append(stream, command) : result;
+}
+
+CUresult ff__cuda_enqueue(CUstream name, const struct ff__cuda_command *command) {
+    CUcontext context;
+    CUstream stream;
+    CUresult result = ff__cuda_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    ff__clock_start();
+    ff__lock_acquire(&ff__cuda_lock);
+    result = ff__cuda_stream(context, name, &stream);
+    if (result == CUDA_SUCCESS)
+        result = stream->capture != NULL ? ff__cuda_capture_command(stream, command)
+                                         : ff__cuda_submit(stream, command);
+    ff__lock_release(&ff__cuda_lock);
+    return result;
+}
+
+/* In the calling thread, once all before it is done. */
+static void execute_here(const struct ff__cuda_command *command) {
+    if (command->kind == FF_CUDA_COPY)
+        for (size_t i = 0; i < ff__cuda_copy_parts(&command->copy); i++)
+            ff__cuda_copy_part(&command->copy, i);
+    else
+        for (size_t i = 0; i < ff__cuda_set_parts(&command->set); i++)
+            ff__cuda_set_part(&command->set, i);
+}
+
+CUresult ff__cuda_execute(CUstream name, const struct ff__cuda_command *command) {
+    CUcontext context;
+    CUstream stream;
+    CUresult result = ff__cuda_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    ff__clock_start();
+    ff__lock_acquire(&ff__cuda_lock);
+    result = ff__cuda_stream(context, name, &stream);
+    if (result == CUDA_SUCCESS && ff__cuda_capture_forbids(context))
+        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (result == CUDA_SUCCESS)
+        result = join_legacy(stream);
+    ff__lock_release(&ff__cuda_lock);
+    if (result == CUDA_SUCCESS)
+        result = ff__cuda_stream_wait(stream);
+    if (result == CUDA_SUCCESS)
+        execute_here(command);
+    ff__clock_stop();
+    return result;
+}
+
+/* ---- waiting ---- */
+
+/* What is held goes to the queue as marks are completed. */
+static void wait_for_held(CUstream stream) {
+    ff__lock_acquire(&ff__cuda_lock);
+    while (stream->first != NULL)
+        ff__event_wait(&ff__cuda_completed, &ff__cuda_lock);
+    ff__lock_release(&ff__cuda_lock);
+}
+
+CUresult ff__cuda_stream_wait(CUstream stream) {
+    wait_for_held(stream);
+    ff_stream_synchronize(stream->queue);
+    return ff__cuda_module_errors(stream->context);
+}
+
+/* ---- names ---- */
+
+static _Thread_local bool per_thread;
+
+/* The calling thread's streams, one a context. */
+struct own_stream {
+    struct own_stream *next;
+    CUcontext context;
+    CUstream stream;
+};
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void free_own(void *list) {
+    for (struct own_stream *own = list, *next; own != NULL; own = next) {
+        next = own->next;
+        if (!ff__in_child() && !own->context->destroyed)
+            ff__cuda_stream_end(own->stream);
+        free(own);
+    }
+}
+
+static void make_own_key(void) {
+    pthread_key_create(&own_key, free_own);
+}
+
+static CUresult own_stream(CUcontext context, CUstream *out) {
+    pthread_once(&own_once, make_own_key);
+    struct own_stream *first = pthread_getspecific(own_key);
+    for (struct own_stream *own = first; own != NULL; own = own->next)
+        if (own->context == context) {
+            *out = own->stream;
+            return CUDA_SUCCESS;
+        }
+    struct own_stream *own = malloc(sizeof *own);
+    if (own == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    ff__lock_release(&ff__cuda_lock);
+    CUresult result = ff__cuda_stream_make(context, CU_STREAM_DEFAULT, 0, &own->stream);
+    ff__lock_acquire(&ff__cuda_lock);
+    if (result != CUDA_SUCCESS) {
+        free(own);
+        return result;
+    }
+    own->next = first;
+    own->context = context;
+    pthread_setspecific(own_key, own);
+    *out = own->stream;
+    return CUDA_SUCCESS;
+}
+
+void ff__cuda_per_thread(bool on) {
+    per_thread = on;
+}
+
+CUresult ff__cuda_stream(CUcontext context, CUstream name, CUstream *out) {
+    if (name == CU_STREAM_PER_THREAD || (name == NULL && per_thread))
+        return own_stream(context, out);
+    if (name == NULL || name == CU_STREAM_LEGACY) {
+        *out = context->legacy;
+        return CUDA_SUCCESS;
+    }
+    for (CUstream stream = context->streams; stream != NULL; stream = stream->next)
+        if (stream == name) {
+            *out = stream;
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* ---- making and ending ---- */
+
+CUresult ff__cuda_stream_make(CUcontext context, unsigned flags, int priority, CUstream *out) {
+    static uint64_t made; /* atomic */
+    CUstream stream = calloc(1, sizeof *stream);
+    if (stream == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    stream->context = context;
+    stream->flags = flags;
+    stream->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
+    stream->id = __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
+    int status = ff_stream_create(ff__cuda_farfault(), (uint32_t)context->device, &stream->queue);
+    if (status != 0) {
+        free(stream);
+        return ff__cuda_result(status, NULL);
+    }
+    ff__lock_acquire(&ff__cuda_lock);
+    stream->next = context->streams;
+    context->streams = stream;
+    ff__lock_release(&ff__cuda_lock);
+    *out = stream;
+    return CUDA_SUCCESS;
+}
+
+void ff__cuda_stream_end(CUstream stream) {
+    wait_for_held(stream);
+    ff_stream_destroy(stream->queue);
+    ff__lock_acquire(&ff__cuda_lock);
+    ff__cuda_capture_drop(stream);
+    CUstream *link = &stream->context->streams;
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
+    ff__lock_release(&ff__cuda_lock);
+    free(stream);
+}
+
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority) {
+    CUcontext context;
+    if (stream == NULL || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = ff__cuda_enter(&context);
+    return result == CUDA_SUCCESS ? ff__cuda_stream_make(context, flags, priority, stream) : result;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+    return cuStreamCreateWithPriority(stream, flags, 0);
+}
+
+/* Enters and finds the stream; the lock is held if it is found. */
+static CUresult find(CUstream name, CUstream *stream) {
+    CUcontext context;
+    CUresult result = ff__cuda_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    ff__lock_acquire(&ff__cuda_lock);
+    result = ff__cuda_stream(context, name, stream);
+    if (result != CUDA_SUCCESS)
+        ff__lock_release(&ff__cuda_lock);
+    return result;
+}
+
+CUresult cuStreamDestroy_v2(CUstream name) {
+    CUstream stream;
+    if (name == NULL || name == CU_STREAM_LEGACY || name == CU_STREAM_PER_THREAD)
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = find(name, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    ff__lock_release(&ff__cuda_lock);
+    ff__cuda_stream_end(stream);
+    return CUDA_SUCCESS;
+}
+
+/* ---- the API ---- */
+
+CUresult cuStreamQuery(CUstream name) {
+    CUstream stream;
+    CUresult result = find(name, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    bool is_idle = ff__cuda_stream_is_idle(stream);
+    bool is_captured = stream->capture != NULL;
+    CUcontext context = stream->context;
+    ff__lock_release(&ff__cuda_lock);
+    if (is_captured)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (!is_idle)
+        return CUDA_ERROR_NOT_READY;
+    ff__clock_stop();
+    return ff__cuda_module_errors(context);
+}
+
+CUresult cuStreamSynchronize(CUstream name) {
+    CUstream stream;
+    CUresult result = find(name, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    bool is_captured = stream->capture != NULL;
+    /* the legacy stream is done when all that it waits for is */
+    if (!is_captured && stream == stream->context->legacy)
+        result = join_legacy(stream);
+    ff__lock_release(&ff__cuda_lock);
+    if (is_captured)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (result == CUDA_SUCCESS)
+        result = ff__cuda_stream_wait(stream);
+    ff__clock_stop();
+    return result;
+}
+
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *user,
+                             unsigned flags) {
+    struct ff__cuda_command command = {
+        .kind = FF_CUDA_CALL, .call = {.callback = callback, .stream = stream, .user = user}};
+    if (callback == NULL || flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    return ff__cuda_enqueue(stream, &command);
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *user) {
+    struct ff__cuda_command command = {.kind = FF_CUDA_CALL,
+                                       .call = {.program = function, .user = user}};
+    if (function == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    return ff__cuda_enqueue(stream, &command);
+}
+
+CUresult cuStreamGetPriority(CUstream name, int *priority) {
+    CUstream stream;
+    if (priority == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = find(name, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    *priority = stream->priority;
+    ff__lock_release(&ff__cuda_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetFlags(CUstream name, unsigned *flags) {
+    CUstream stream;
+    if (flags == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = find(name, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    *flags = stream->flags;
+    ff__lock_release(&ff__cuda_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream name, CUcontext *context) {
+    CUstream stream;
+    if (context == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = find(name, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    *context = stream->context;
+    ff__lock_release(&ff__cuda_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx_v2(CUstream name, CUcontext *context, CUgreenCtx *green) {
+    if (green != NULL)
+        *green = NULL;
+    return cuStreamGetCtx(name, context);
+}
+
+CUresult cuStreamGetId(CUstream name, unsigned long long *id) {
+    CUstream stream;
+    if (id == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = find(name, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    *id = stream->id;
+    ff__lock_release(&ff__cuda_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetDevice(CUstream name, CUdevice *device) {
+    CUcontext context;
+    if (device == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = cuStreamGetCtx(name, &context);
+    if (result == CUDA_SUCCESS)
+        *device = context->device;
+    return result;
+}
+
+/* Managed memory is everyone's: nothing follows from it. */
+CUresult cuStreamAttachMemAsync(CUstream name, CUdeviceptr address, size_t size, unsigned flags) {
+    CUstream stream;
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
+        flags != CU_MEM_ATTACH_SINGLE)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = find(name, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    const struct ff__cuda_allocation *allocation = ff__cuda_find(address);
+    if (allocation == NULL || (size != 0 && size != allocation->size))
+        result = CUDA_ERROR_INVALID_VALUE;
+    ff__lock_release(&ff__cuda_lock);
+    return result;
+}
