@@ -74,3 +74,11 @@ int ff__find_program(const char *name, char out[PATH_MAX]) {
     static const char *const places[] = {"programs/", FARFAULT_LIBRARY_FOLDER "programs/", NULL};
     return find("the bundled program", places, name, out);
 }
+
+int ff__find_cuda(char out[PATH_MAX]) {
+    static const char *const places[] = {"cuda/", FARFAULT_LIBRARY_FOLDER "cuda/", NULL};
+    int status = find("the library", places, "libcudart.so", out);
+    if (!status)
+        *strrchr(out, '/') = '\0';
+    return status;
+}

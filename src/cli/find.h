@@ -10,6 +10,7 @@ struct ff__gpu;
 /* Each returns 0 or, with one line on stderr, an exit status. */
 int ff__find_preload(char out[PATH_MAX]);
 int ff__find_program(const char *name, char out[PATH_MAX]);
+int ff__find_cuda(char out[PATH_MAX]); /* the folder of libcuda and libcudart */
 int ff__find_data(const char *name, char out[PATH_MAX]); /* a file or folder of data/ */
 
 /* Reads a device preset (backend/sim/machine/gpu.h): of data/gpus, or a file of the user's, with or

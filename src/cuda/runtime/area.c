@@ -69,8 +69,7 @@ static cudaError_t check(enum cudaMemcpyKind kind) {
 }
 
 static cudaError_t rows(CUDA_MEMCPY3D *copy, void *to, size_t to_pitch, const void *from,
-                        size_t from_pitch, size_t width, size_t height,
-                        enum cudaMemcpyKind kind) {
+                        size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
     if (width > to_pitch || width > from_pitch)
         return cudaErrorInvalidPitchValue;
     *copy = (CUDA_MEMCPY3D){.WidthInBytes = width, .Height = height, .Depth = 1};
@@ -132,8 +131,7 @@ cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const v
 }
 
 cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x,
-                                  size_t y, size_t width, size_t height,
-                                  enum cudaMemcpyKind kind) {
+                                  size_t y, size_t width, size_t height, enum cudaMemcpyKind kind) {
     CUDA_MEMCPY3D copy;
     cudaError_t error = from_array(&copy, to, pitch, from, x, y, width, height, kind);
     return error ? ff__rt_fail(error) : run(&copy);

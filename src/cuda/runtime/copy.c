@@ -108,8 +108,7 @@ cudaError_t cudaGetSymbolAddress(void **address, const void *symbol) {
 
 cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol) {
     CUdeviceptr address;
-    cudaError_t error =
-        size ? ff__rt_variable(symbol, &address, size) : cudaErrorInvalidValue;
+    cudaError_t error = size ? ff__rt_variable(symbol, &address, size) : cudaErrorInvalidValue;
     return error ? ff__rt_fail(error) : cudaSuccess;
 }
 
@@ -126,9 +125,9 @@ cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_d
                            size_t size) {
     CUcontext there, here;
     CUresult result = enter_both(to_device, &there, from_device, &here);
-    return ff__rt_end(result ? result
-                             : cuMemcpyPeer(ff__rt_address(to), there, ff__rt_address(from), here,
-                                            size));
+    return ff__rt_end(
+        result ? result
+               : cuMemcpyPeer(ff__rt_address(to), there, ff__rt_address(from), here, size));
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
@@ -157,9 +156,8 @@ static CUresult set_async(void *to, size_t pitch, int value, size_t width, size_
     const unsigned char byte = (unsigned char)value;
     if (width == 0 || height == 0)
         return CUDA_SUCCESS;
-    return height == 1
-               ? cuMemsetD8Async(ff__rt_address(to), byte, width, stream)
-               : cuMemsetD2D8Async(ff__rt_address(to), pitch, byte, width, height, stream);
+    return height == 1 ? cuMemsetD8Async(ff__rt_address(to), byte, width, stream)
+                       : cuMemsetD2D8Async(ff__rt_address(to), pitch, byte, width, height, stream);
 }
 
 FF_RT_FORWARD(cudaMemset, (void *to, int value, size_t size), set(to, size, value, size, 1))
@@ -168,8 +166,7 @@ FF_RT_FORWARD(cudaMemsetAsync, (void *to, int value, size_t size, cudaStream_t s
 FF_RT_FORWARD(cudaMemset2D, (void *to, size_t pitch, int value, size_t width, size_t height),
               set(to, pitch, value, width, height))
 FF_RT_FORWARD(cudaMemset2DAsync,
-              (void *to, size_t pitch, int value, size_t width, size_t height,
-               cudaStream_t stream),
+              (void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
               set_async(to, pitch, value, width, height, ff__rt_stream(stream)))
 
 /* The planes of a pitched allocation follow each other; a set of a part of them goes plane by

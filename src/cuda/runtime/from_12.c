@@ -1,4 +1,5 @@
-/* What CUDA 11 has in another form than CUDA 12 and 13, whose form is that of cuda_runtime_api.h. */
+/* What CUDA 11 has in another form than CUDA 12 and 13, whose form is that of cuda_runtime_api.h.
+ */
 #include "cuda/runtime/internal.h"
 
 cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,

@@ -61,10 +61,10 @@ FF_RT_FORWARD(cudaGraphAddMemAllocNode, (NODE, struct cudaMemAllocNodeParams *pa
 cudaError_t cudaGraphAddMemsetNode(NODE, const struct cudaMemsetParams *params) {
     CUcontext context;
     CUresult result = enter(&context);
-    return ff__rt_end(result ? result
-                             : cuGraphAddMemsetNode(node, graph, nodes, count,
-                                                    (const CUDA_MEMSET_NODE_PARAMS *)params,
-                                                    context));
+    return ff__rt_end(result
+                          ? result
+                          : cuGraphAddMemsetNode(node, graph, nodes, count,
+                                                 (const CUDA_MEMSET_NODE_PARAMS *)params, context));
 }
 
 cudaError_t cudaGraphAddMemcpyNode(NODE, const struct cudaMemcpy3DParms *box) {

@@ -58,8 +58,8 @@ static inline CUstream ff__rt_stream(cudaStream_t stream) {
 }
 
 /* A function of the driver on the default stream: the legacy one, or the thread's own. */
-#define FF_RT_DEFAULT(name) (ff__rt_own_stream ? FF_RT_FLAVOUR(name) : name)
-#define FF_RT_FLAVOUR(name) FF_RT_FLAVOUR_OF(name)
+#define FF_RT_DEFAULT(name)    (ff__rt_own_stream ? FF_RT_FLAVOUR(name) : name)
+#define FF_RT_FLAVOUR(name)    FF_RT_FLAVOUR_OF(name)
 #define FF_RT_FLAVOUR_OF(name) name##_ptds
 
 /* Defines a flavour: a function whose default stream is the thread's own. */

@@ -142,8 +142,7 @@ FF_RT_OF_KERNEL(cudaOccupancyAvailableDynamicSMemPerBlock,
                 cuOccupancyAvailableDynamicSMemPerBlock(shared, function, blocks, threads))
 
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *kernel) {
-    cudaError_t error =
-        function ? ff__rt_kernel(kernel, function) : cudaErrorInvalidValue;
+    cudaError_t error = function ? ff__rt_kernel(kernel, function) : cudaErrorInvalidValue;
     return error ? ff__rt_fail(error) : cudaSuccess;
 }
 
@@ -154,8 +153,7 @@ static int attribute_of(CUfunction function, CUfunction_attribute which) {
 
 static void read_attributes(CUfunction function, struct cudaFuncAttributes *out) {
 #define READ(member, name)                                                                         \
-    out->member =                                                                                  \
-        (__typeof__(out->member))attribute_of(function, CU_FUNC_ATTRIBUTE_##name)
+    out->member = (__typeof__(out->member))attribute_of(function, CU_FUNC_ATTRIBUTE_##name)
     READ(sharedSizeBytes, SHARED_SIZE_BYTES);
     READ(constSizeBytes, CONST_SIZE_BYTES);
     READ(localSizeBytes, LOCAL_SIZE_BYTES);
@@ -179,8 +177,7 @@ static void read_attributes(CUfunction function, struct cudaFuncAttributes *out)
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel) {
     struct cudaFuncAttributes all = {0};
     CUfunction function;
-    cudaError_t error =
-        attributes ? ff__rt_kernel(kernel, &function) : cudaErrorInvalidValue;
+    cudaError_t error = attributes ? ff__rt_kernel(kernel, &function) : cudaErrorInvalidValue;
     if (error)
         return ff__rt_fail(error);
     read_attributes(function, &all);

@@ -82,8 +82,7 @@ static CUresult read_pointer(struct cudaPointerAttributes *out, CUdeviceptr addr
         CU_POINTER_ATTRIBUTE_HOST_POINTER,
     };
     void *to[] = {&type, &managed, &out->device, &out->devicePointer, &out->hostPointer};
-    CUresult result =
-        cuPointerGetAttributes(sizeof asked / sizeof asked[0], asked, to, address);
+    CUresult result = cuPointerGetAttributes(sizeof asked / sizeof asked[0], asked, to, address);
     if (result)
         return result;
     out->type = managed ? cudaMemoryTypeManaged : (enum cudaMemoryType)type;
@@ -122,8 +121,7 @@ FF_RT_FORWARD(cudaMemPrefetchAsync_v2,
 FF_RT_FORWARD(ff__rt_advise,
               (const void *address, size_t count, enum cudaMemoryAdvise advice, int device),
               cuMemAdvise(ff__rt_address(address), count, (CUmem_advise)advice, device))
-FF_RT_FORWARD(ff__rt_prefetch,
-              (const void *address, size_t count, int device, cudaStream_t stream),
+FF_RT_FORWARD(ff__rt_prefetch, (const void *address, size_t count, int device, cudaStream_t stream),
               cuMemPrefetchAsync(ff__rt_address(address), count, device, ff__rt_stream(stream)))
 FF_RT_FORWARD(cudaMemRangeGetAttribute,
               (void *data, size_t size, enum cudaMemRangeAttribute attribute, const void *address,
@@ -152,8 +150,7 @@ FF_RT_FORWARD(cudaFreeAsync, (void *address, cudaStream_t stream),
 _Static_assert(sizeof(struct cudaMemPoolProps) == sizeof(CUmemPoolProps), "one layout");
 _Static_assert(sizeof(struct cudaMemAccessDesc) == sizeof(CUmemAccessDesc), "one layout");
 
-FF_RT_FORWARD(cudaMemPoolCreate,
-              (cudaMemPool_t * pool, const struct cudaMemPoolProps *properties),
+FF_RT_FORWARD(cudaMemPoolCreate, (cudaMemPool_t * pool, const struct cudaMemPoolProps *properties),
               cuMemPoolCreate(pool, (const CUmemPoolProps *)properties))
 FF_RT_FORWARD(cudaMemPoolDestroy, (cudaMemPool_t pool), cuMemPoolDestroy(pool))
 FF_RT_FORWARD(cudaMemPoolSetAttribute,

@@ -61,10 +61,8 @@ static struct cudaChannelFormatDesc from_driver(CUarray_format format, unsigned 
 
 cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *format,
                               struct cudaExtent extent, unsigned flags) {
-    CUDA_ARRAY3D_DESCRIPTOR to = {.Width = extent.width,
-                                  .Height = extent.height,
-                                  .Depth = extent.depth,
-                                  .Flags = flags};
+    CUDA_ARRAY3D_DESCRIPTOR to = {
+        .Width = extent.width, .Height = extent.height, .Depth = extent.depth, .Flags = flags};
     CUresult result = ff__rt_enter();
     if (!array || !format)
         return ff__rt_fail(cudaErrorInvalidValue);
@@ -174,8 +172,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *object,
     if (result)
         return ff__rt_end(result);
     const CUDA_TEXTURE_DESC same = sampling(texture);
-    return ff__rt_end(
-        cuTexObjectCreate(object, &to, &same, (const CUDA_RESOURCE_VIEW_DESC *)view));
+    return ff__rt_end(cuTexObjectCreate(object, &to, &same, (const CUDA_RESOURCE_VIEW_DESC *)view));
 }
 
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *object,

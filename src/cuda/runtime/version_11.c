@@ -26,7 +26,7 @@ FF_RT_FORM(capture_info_11, cudaStreamGetCaptureInfo,
 }
 
 FF_RT_FORM(instantiate_11, cudaGraphInstantiate,
-           (cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *failed, char *log,
+           (cudaGraphExec_t * exec, cudaGraph_t graph, cudaGraphNode_t *failed, char *log,
             size_t size)) {
     CUresult result = ff__rt_enter();
     return ff__rt_end(result ? result : cuGraphInstantiate(exec, graph, failed, log, size));
