@@ -1,5 +1,5 @@
-/* CUDA C and C++ without an SDK: the runtime API, vector types and, for clang in its CUDA mode, what
- * device code needs: qualifiers, built-in variables, warp and atomic functions, mathematics.
+/* CUDA C and C++ without an SDK: the runtime API, vector types and, for clang in its CUDA mode,
+ * what device code needs: qualifiers, built-in variables, warp and atomic functions, mathematics.
  * Interfaces are those of the CUDA C++ Programming Guide. `farfault cuda compile` compiles with it.
  *
  *     clang -x cuda --cuda-device-only --cuda-gpu-arch=sm_75 -nocudainc -nocudalib
@@ -20,11 +20,12 @@
 #endif
 
 #ifdef __CUDA__
-#include "farfault/threads.h"
 #include "farfault/atomics.h"
 #include "farfault/bits.h"
-#include "farfault/warps.h"
+#include "farfault/elementary.h"
 #include "farfault/functions.h"
+#include "farfault/threads.h"
+#include "farfault/warps.h"
 #endif
 
 #endif

@@ -19,7 +19,6 @@ typedef enum cudaError {
 #undef FF_CUDART_ERROR
 } cudaError_t;
 
-
 /* ---- handles ---- */
 
 typedef CUstream cudaStream_t;
@@ -50,7 +49,6 @@ typedef struct cudaIpcMemHandle_st {
 #define cudaInvalidDeviceId ((int)-2)
 #define cudaStreamLegacy    ((cudaStream_t)0x1)
 #define cudaStreamPerThread ((cudaStream_t)0x2)
-
 
 /* ---- flags ---- */
 
@@ -95,7 +93,6 @@ typedef struct cudaIpcMemHandle_st {
 #define cudaMemAttachSingle                 0x04
 #define cudaOccupancyDefault                0x00
 #define cudaOccupancyDisableCachingOverride 0x01
-
 
 /* ---- devices ---- */
 
@@ -313,7 +310,6 @@ struct cudaDeviceProp {
     int reserved2[2], reserved1[1], reserved[60];
 };
 
-
 /* ---- kernels ---- */
 
 enum cudaFuncAttribute {
@@ -387,7 +383,6 @@ typedef struct cudaLaunchConfig_st {
     cudaLaunchAttribute *attrs;
     unsigned numAttrs;
 } cudaLaunchConfig_t;
-
 
 /* ---- memory ---- */
 
@@ -518,7 +513,6 @@ enum cudaMemPoolAttr {
     cudaMemPoolAttrUsedMemHigh = 8,
 };
 
-
 /* ---- arrays, textures, surfaces ---- */
 
 enum cudaChannelFormatKind {
@@ -592,7 +586,6 @@ enum cudaSurfaceBoundaryMode {
     cudaBoundaryModeClamp = 1,
     cudaBoundaryModeTrap = 2,
 };
-
 
 /* ---- graphs ---- */
 
@@ -693,7 +686,6 @@ struct cudaMemAllocNodeParams {
     void *dptr;
 };
 
-
 /* ---- entry points of the driver ---- */
 
 enum cudaGetDriverEntryPointFlags {
@@ -706,7 +698,6 @@ enum cudaDriverEntryPointQueryResult {
     cudaDriverEntryPointSymbolNotFound = 1,
     cudaDriverEntryPointVersionNotSufficent = 2,
 };
-
 
 /* ---- functions ---- */
 
@@ -728,7 +719,7 @@ extern "C" {
 #define FF_CUDART_STREAM_FORM(name, symbol, flavour, parameters, arguments)                        \
     cudaError_t name parameters __asm__(#symbol);
 #endif
-#define FF_CUDART(name, parameters) cudaError_t name parameters;
+#define FF_CUDART(name, parameters)              cudaError_t name parameters;
 #define FF_CUDART_FORM(name, symbol, parameters) cudaError_t name parameters __asm__(#symbol);
 #include "farfault/runtime.def"
 #undef FF_CUDART

@@ -12,8 +12,7 @@ template <class T> static inline cudaError_t cudaMalloc(T **address, size_t size
     return cudaMalloc((void **)address, size);
 }
 template <class T>
-static inline cudaError_t cudaMallocPitch(T **address, size_t *pitch, size_t width,
-                                          size_t height) {
+static inline cudaError_t cudaMallocPitch(T **address, size_t *pitch, size_t width, size_t height) {
     return cudaMallocPitch((void **)address, pitch, width, height);
 }
 template <class T>
@@ -21,7 +20,8 @@ static inline cudaError_t cudaMallocManaged(T **address, size_t size,
                                             unsigned flags = cudaMemAttachGlobal) {
     return cudaMallocManaged((void **)address, size, flags);
 }
-template <class T> static inline cudaError_t cudaHostAlloc(T **address, size_t size, unsigned flags) {
+template <class T>
+static inline cudaError_t cudaHostAlloc(T **address, size_t size, unsigned flags) {
     return cudaHostAlloc((void **)address, size, flags);
 }
 static inline cudaError_t cudaMallocHost(void **address, size_t size, unsigned flags) {
@@ -54,10 +54,10 @@ static inline cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *from, 
     return cudaMemcpyToSymbol((const void *)&symbol, from, size, offset, kind);
 }
 template <class T>
-static inline cudaError_t
-cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t size, size_t offset = 0,
-                        enum cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                        cudaStream_t stream = 0) {
+static inline cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *from, size_t size,
+                                                  size_t offset = 0,
+                                                  enum cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                                  cudaStream_t stream = 0) {
     return cudaMemcpyToSymbolAsync((const void *)&symbol, from, size, offset, kind, stream);
 }
 template <class T>
@@ -124,9 +124,8 @@ static inline cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, T *kerne
 /* ---- occupancy ---- */
 
 template <class T>
-static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T *kernel,
-                                                                        int threads,
-                                                                        size_t shared) {
+static inline cudaError_t
+cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T *kernel, int threads, size_t shared) {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void *)kernel, threads,
                                                          shared);
 }
@@ -143,12 +142,12 @@ static inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *shar
     return cudaOccupancyAvailableDynamicSMemPerBlock(shared, (const void *)kernel, blocks, threads);
 }
 
-/* The largest occupancy by the most threads a block, in steps of a warp; *blocks fill the device. */
+/* The largest occupancy by the most threads a block, in steps of a warp; *blocks fill the device.
+ */
 template <class Shared, class T>
-static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *blocks, int *threads,
-                                                                         T *kernel,
-                                                                         Shared shared_of,
-                                                                         int limit = 0) {
+static inline cudaError_t
+cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *blocks, int *threads, T *kernel,
+                                               Shared shared_of, int limit = 0) {
     struct cudaFuncAttributes attributes;
     int device = 0, processors = 0, most = 0;
     cudaError_t error = cudaGetDevice(&device);

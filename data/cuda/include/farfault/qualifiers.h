@@ -19,7 +19,7 @@
 #define __noinline__    __attribute__((noinline))
 #define __align__(n)    __attribute__((aligned(n)))
 
-#define FF_CUDA_BOTH   static inline __host__ __device__
-#define FF_CUDA_DEVICE static inline __device__
+#define FF_CUDA_BOTH    static inline __host__ __device__
+#define FF_CUDA_DEVICE  static inline __device__
 
 #endif

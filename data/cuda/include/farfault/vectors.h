@@ -7,13 +7,19 @@
 #define FF_CUDA_VECTOR(name, type)                                                                 \
     typedef struct name##1 {                                                                       \
         type x;                                                                                    \
-    } name##1;                                                                                     \
-    typedef struct __align__(2 * sizeof(type)) name##2 { type x, y; }                              \
+    }                                                                                              \
+    name##1;                                                                                       \
+    typedef struct __align__(2 * sizeof(type)) name##2 {                                           \
+        type x, y;                                                                                 \
+    }                                                                                              \
     name##2;                                                                                       \
     typedef struct name##3 {                                                                       \
         type x, y, z;                                                                              \
-    } name##3;                                                                                     \
-    typedef struct __align__(sizeof(type) < 4 ? 4 * sizeof(type) : 16) name##4 { type x, y, z, w; } \
+    }                                                                                              \
+    name##3;                                                                                       \
+    typedef struct __align__(sizeof(type) < 4 ? 4 * sizeof(type) : 16) name##4 {                   \
+        type x, y, z, w;                                                                           \
+    }                                                                                              \
     name##4;                                                                                       \
     FF_CUDA_BOTH name##1 make_##name##1(type x) {                                                  \
         name##1 v = {x};                                                                           \
@@ -52,7 +58,9 @@ typedef struct dim3 {
     __host__ __device__ constexpr dim3(unsigned vx = 1, unsigned vy = 1, unsigned vz = 1)
         : x(vx), y(vy), z(vz) {}
     __host__ __device__ constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
-    __host__ __device__ operator uint3() const { return {x, y, z}; }
+    __host__ __device__ operator uint3() const {
+        return {x, y, z};
+    }
 #endif
 } dim3;
 
