@@ -16,10 +16,13 @@ static bool told_by_sigbus;
 static bool taken;                /* the library has a handler, in front of ours */
 static struct sigaction programs; /* what the program has set for SIGBUS */
 
-/* Looked up once: these may be called by handlers. */
+/* Looked up once: these may be called by handlers. A library that comes behind the C library, as a
+ * dependency of another, is the last that has these. */
 static void *real_call(void **call, const char *name) {
     if (!*call)
         *call = dlsym(RTLD_NEXT, name);
+    if (!*call)
+        *call = dlsym(RTLD_DEFAULT, name);
     return *call;
 }
 

@@ -4,37 +4,13 @@
 #include "base/grow.h"
 #include "ptx/cubin.h"
 #include "ptx/elf.h"
+#include "ptx/fatbin_format.h"
 
 #include <ctype.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A fat binary: a header, and entries with a header each. Newer headers are longer. */
-#define MAGIC 0xba55ed50u
-
-struct header {
-    uint32_t magic;
-    uint16_t version, head_size;
-    uint64_t size; /* of what follows */
-};
-
-enum { ENTRY_PTX = 1, ENTRY_CUBIN = 2 };
-enum { FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000 };
-
-struct entry {
-    uint16_t kind, version;
-    uint32_t head_size;
-    uint64_t size;       /* of what follows, with padding */
-    uint32_t compressed; /* bytes of it; 0: it is not compressed */
-    uint32_t reserved;
-    uint16_t minor, major; /* of PTX, or of the cubin's format */
-    uint32_t arch;
-    uint32_t name_at, name_size;
-    uint64_t flags, zero;
-    uint64_t unpacked;
-};
 
 static int add(struct ff__ptx_images *images, const struct ff__image *image,
                struct ff_error *error) {
@@ -101,17 +77,17 @@ static bool is_text(const char *text, size_t size) {
 
 /* ---- fat binaries ---- */
 
-static int entry_image(const struct entry *entry, const uint8_t *payload, struct ff__image *out,
-                       struct ff_error *error) {
-    *out = (struct ff__image){.is_text = entry->kind == ENTRY_PTX,
+static int entry_image(const struct ff__fatbin_entry *entry, const uint8_t *payload,
+                       struct ff__image *out, struct ff_error *error) {
+    *out = (struct ff__image){.is_text = entry->kind == FF__FATBIN_PTX,
                               .arch = entry->arch,
                               .bytes = payload,
                               .stored = entry->size,
                               .size = entry->size};
     if (out->is_text)
         out->version = entry->major * 10u + entry->minor;
-    if (entry->flags & (FLAG_LZ4 | FLAG_ZSTD)) {
-        out->pack = entry->flags & FLAG_LZ4 ? FF__PACK_LZ4 : FF__PACK_ZSTD;
+    if (entry->flags & (FF__FATBIN_LZ4 | FF__FATBIN_ZSTD)) {
+        out->pack = entry->flags & FF__FATBIN_LZ4 ? FF__PACK_LZ4 : FF__PACK_ZSTD;
         out->stored = entry->compressed;
         out->size = entry->unpacked;
     }
@@ -125,10 +101,10 @@ static int entry_image(const struct entry *entry, const uint8_t *payload, struct
 /* Entries of a kind that is not known are left out. */
 static int add_entries(struct ff__ptx_images *images, const uint8_t *bytes, size_t size,
                        struct ff_error *error) {
-    const size_t least = offsetof(struct entry, flags) + sizeof(uint64_t);
+    const size_t least = offsetof(struct ff__fatbin_entry, flags) + sizeof(uint64_t);
     int status = 0;
     while (size != 0 && !status) {
-        struct entry entry = {0};
+        struct ff__fatbin_entry entry = {0};
         struct ff__image image;
         if (size < least)
             return ff__fail(error, -EINVAL, "damaged fat binary: it ends in an image's header");
@@ -136,7 +112,7 @@ static int add_entries(struct ff__ptx_images *images, const uint8_t *bytes, size
         if (entry.head_size < least || entry.head_size > size ||
             entry.size > size - entry.head_size)
             return ff__fail(error, -EINVAL, "damaged fat binary: an image is outside of it");
-        if (entry.kind == ENTRY_PTX || entry.kind == ENTRY_CUBIN) {
+        if (entry.kind == FF__FATBIN_PTX || entry.kind == FF__FATBIN_CUBIN) {
             status = entry_image(&entry, bytes + entry.head_size, &image, error);
             if (!status)
                 status = add(images, &image, error);
@@ -151,13 +127,13 @@ static bool is_fatbin(const void *bytes, size_t size) {
     uint32_t magic = 0;
     if (size >= sizeof magic)
         memcpy(&magic, bytes, sizeof magic);
-    return magic == MAGIC;
+    return magic == FF__FATBIN_MAGIC;
 }
 
 /* *used: bytes of it. */
 static int add_fatbin(struct ff__ptx_images *images, const uint8_t *bytes, size_t size,
                       size_t *used, struct ff_error *error) {
-    struct header head;
+    struct ff__fatbin_header head;
     if (size < sizeof head)
         return ff__fail(error, -EINVAL, "damaged fat binary: it ends in its header");
     memcpy(&head, bytes, sizeof head);

@@ -32,4 +32,9 @@ void ff__images_free(struct ff__ptx_images *images);
  * caller frees *out. As ff__unpack(). */
 int ff__image_read(const struct ff__image *image, char **out, size_t *size, struct ff_error *error);
 
+/* A fat binary of one text of PTX, which is not compressed. The caller frees *out. -EINVAL: it is
+ * no such text; -ENOMEM. */
+int ff__fatbin_make(const char *text, size_t size, char **out, size_t *out_size,
+                    struct ff_error *error);
+
 #endif

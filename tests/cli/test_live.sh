@@ -266,6 +266,6 @@ wait $idle
 [ "$(wc -l <idle)" -eq 2 ] || fail "not two lines: $(cat idle)"
 has idle 'farfault run: sleep has called no OpenCL or CUDA function so far: nothing is managed yet'
 has idle \
-    'farfault run: nothing was managed: sleep called no OpenCL or CUDA function that farfault could see'
+    'farfault run: nothing was managed: sleep called no OpenCL or CUDA function'
 
 finish

@@ -4,6 +4,8 @@
 #ifndef FF_CUDA_H
 #define FF_CUDA_H
 
+#include "farfault/handles.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,26 +19,6 @@ typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 typedef unsigned long long CUdeviceptr;
 typedef int CUdevice;
-typedef struct CUctx_st *CUcontext;
-typedef struct CUmod_st *CUmodule;
-typedef struct CUfunc_st *CUfunction;
-typedef struct CUlib_st *CUlibrary;
-typedef struct CUkern_st *CUkernel;
-typedef struct CUarray_st *CUarray;
-typedef struct CUmipmappedArray_st *CUmipmappedArray;
-typedef struct CUevent_st *CUevent;
-typedef struct CUstream_st *CUstream;
-typedef struct CUgraph_st *CUgraph;
-typedef struct CUgraphNode_st *CUgraphNode;
-typedef struct CUgraphExec_st *CUgraphExec;
-typedef struct CUmemPoolHandle_st *CUmemoryPool;
-typedef struct CUgreenCtx_st *CUgreenCtx;
-typedef unsigned long long CUtexObject;
-typedef unsigned long long CUsurfObject;
-
-typedef struct CUuuid_st {
-    char bytes[16];
-} CUuuid;
 
 #define CU_IPC_HANDLE_SIZE 64
 typedef struct CUipcEventHandle_st {

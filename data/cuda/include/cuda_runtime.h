@@ -1,36 +1,31 @@
-/* CUDA C++ device code for clang, without an SDK: qualifiers, vector types, built-in variables,
- * warp and atomic functions, mathematics. Interfaces are those of the CUDA C++ Programming Guide.
+/* CUDA C and C++ without an SDK: the runtime API, vector types and, for clang in its CUDA mode,
+ * what device code needs: qualifiers, built-in variables, warp and atomic functions, mathematics.
+ * Interfaces are those of the CUDA C++ Programming Guide. `farfault cuda compile` compiles with it.
  *
  *     clang -x cuda --cuda-device-only --cuda-gpu-arch=sm_75 -nocudainc -nocudalib
  *           -Wno-unknown-cuda-version -Xclang -target-feature -Xclang +ptx70
  *           -I FOLDER -O3 -S FILE.cu
  *
- * Only the header is needed, no device library: functions of math.h are inline functions here. */
+ * Only headers are needed, no device library: functions of math.h are inline functions here. */
 #ifndef FF_CUDA_RUNTIME_H
 #define FF_CUDA_RUNTIME_H
+
+#include "cuda_runtime_api.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define __global__             __attribute__((global))
-#define __device__             __attribute__((device))
-#define __host__               __attribute__((host))
-#define __shared__             __attribute__((shared))
-#define __constant__           __attribute__((constant))
-#define __managed__            __attribute__((managed))
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
-#define __forceinline__        inline __attribute__((always_inline))
-#define __noinline__           __attribute__((noinline))
-#define __align__(n)           __attribute__((aligned(n)))
+#ifdef __cplusplus
+#include "farfault/host.h"
+#endif
 
-#define FF_CUDA_BOTH   static inline __host__ __device__
-#define FF_CUDA_DEVICE static inline __device__
-
-#include "farfault/vectors.h"
-#include "farfault/threads.h"
+#ifdef __CUDA__
 #include "farfault/atomics.h"
 #include "farfault/bits.h"
-#include "farfault/warps.h"
+#include "farfault/elementary.h"
 #include "farfault/functions.h"
+#include "farfault/threads.h"
+#include "farfault/warps.h"
+#endif
 
 #endif

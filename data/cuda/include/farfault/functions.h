@@ -12,16 +12,16 @@ FF_CUDA_MIN_MAX(unsigned long)
 FF_CUDA_MIN_MAX(long long)
 FF_CUDA_MIN_MAX(unsigned long long)
 #undef FF_CUDA_MIN_MAX
-FF_CUDA_DEVICE float min(float a, float b) {
+FF_CUDA_BOTH float min(float a, float b) {
     return __builtin_fminf(a, b);
 }
-FF_CUDA_DEVICE float max(float a, float b) {
+FF_CUDA_BOTH float max(float a, float b) {
     return __builtin_fmaxf(a, b);
 }
-FF_CUDA_DEVICE double min(double a, double b) {
+FF_CUDA_BOTH double min(double a, double b) {
     return __builtin_fmin(a, b);
 }
-FF_CUDA_DEVICE double max(double a, double b) {
+FF_CUDA_BOTH double max(double a, double b) {
     return __builtin_fmax(a, b);
 }
 
@@ -223,6 +223,18 @@ FF_CUDA_DEVICE float log(float x) {
 
 FF_CUDA_DEVICE float rsqrtf(float x) {
     return __nvvm_rsqrt_approx_f(x);
+}
+FF_CUDA_DEVICE double rsqrt(double x) {
+    return 1 / __builtin_sqrt(x);
+}
+static inline __host__ float rsqrtf(float x) {
+    return 1 / __builtin_sqrtf(x);
+}
+static inline __host__ double rsqrt(double x) {
+    return 1 / __builtin_sqrt(x);
+}
+FF_CUDA_BOTH float rsqrt(float x) {
+    return rsqrtf(x);
 }
 
 /* One instruction, or two */

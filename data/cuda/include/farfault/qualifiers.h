@@ -1,0 +1,25 @@
+/* Where functions and variables are: for the compilers that know of devices; else nothing. */
+#ifndef FF_CUDA_QUALIFIERS_H
+#define FF_CUDA_QUALIFIERS_H
+
+#ifdef __CUDA__
+#define __global__             __attribute__((global))
+#define __device__             __attribute__((device))
+#define __host__               __attribute__((host))
+#define __shared__             __attribute__((shared))
+#define __constant__           __attribute__((constant))
+#define __managed__            __attribute__((managed))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#else
+#define __device__
+#define __host__
+#endif
+
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__    __attribute__((noinline))
+#define __align__(n)    __attribute__((aligned(n)))
+
+#define FF_CUDA_BOTH    static inline __host__ __device__
+#define FF_CUDA_DEVICE  static inline __device__
+
+#endif
