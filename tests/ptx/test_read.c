@@ -52,6 +52,8 @@ static void refuses_one_function(void **state) {
         {"mov.u32 %r0, { 0;", "missing"},
         {".reg .f99 %f;", "f99"},
         {"bra nowhere;", "nowhere"},
+        {"mov.u32 %r0, ((((((((((1;", "operands more than 8 deep"},
+        {"mov.u32 %r0, \"\033[7m\na\";", "'?[7m?a' where"},
         {"add.what %r0, %r0, 1;", "what"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[512];
