@@ -225,8 +225,9 @@ static void declare_several(struct ff__ptx_reader *reader, const struct ff__ptx_
                             uint8_t type) {
     uint64_t count = ff__ptx_expect_integer(reader);
     ff__ptx_expect(reader, '>');
-    if (count > 1 << 20)
-        ff__ptx_wrong(reader, "more than a million registers");
+    if (count > reader->registers_left)
+        ff__ptx_wrong(reader, "more registers than a text of this size can use");
+    reader->registers_left -= count;
     for (uint32_t i = 0; i < count; i++) {
         char digits[12];
         uint32_t used = 0;

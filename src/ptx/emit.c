@@ -117,7 +117,7 @@ static void write_initial(struct ff__ptx_text *out, const struct ff__ptx_variabl
     if (variable->initial == NULL)
         return;
     ff__ptx_line(out, " = {");
-    for (uint64_t i = 0; i < variable->size; i++)
+    for (uint32_t i = 0; i < variable->initial_size; i++)
         fprintf(out->file, "%u,", variable->initial[i]);
     ff__ptx_line(out, "}");
 }
