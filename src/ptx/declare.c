@@ -161,6 +161,8 @@ static void reference(struct ff__ptx_reader *reader, struct ff__ptx_variable *va
     if (ff__ptx_type_size(variable->type) != 8)
         ff__ptx_wrong(reader, "an address in '%s', whose elements have not 8 bytes",
                       variable->name);
+    if (ff__ptx_lookup(reader, name.text, name.length) == NULL)
+        ff__ptx_wrong(reader, "'%.*s' is not declared", (int)name.length, name.text);
     put(reader, variable, at, 0);
     struct ff__ptx_reference *added = ff__ptx_append(
         reader, &variable->references, &variable->reference_count, sizeof *variable->references);

@@ -94,6 +94,7 @@ static void says_what_is_wrong(void **state) {
                                        HEAD ".entry a() {",
                                        HEAD ".global .u32 x = \"a\";",
                                        HEAD ".shared .align 3000000000 .b8 x[4];",
+                                       HEAD ".global .u64 x = nowhere;",
                                        HEAD "/* no end"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ff__ptx_module *module = NULL;
