@@ -14,7 +14,8 @@ static void expect_refused(const char *declaration, const char *body, const char
     const struct ff__ptx_emit_options options = {0};
     size_t size;
     int length = snprintf(text, sizeof text,
-                          HEAD "%s a() { .reg .b32 %%r<4>; .reg .pred %%p; %s }\n"
+                          HEAD "%s a() { .reg .b32 %%r<4>; .reg .pred %%p; "
+                               ".reg .b16 %%h; .reg .b64 %%d; .reg .f32 %%f; %s }\n"
                                ".entry other() { ret; }\n",
                           declaration, body);
     assert_true(length < (int)sizeof text);
@@ -31,14 +32,11 @@ static void expect_refused(const char *declaration, const char *body, const char
 }
 
 static void refuses_branches_to_nowhere(void **state) {
-    static const char *const rows[] = {"bra %r1; L: ret;",
-                                       "bra; L: ret;",
-                                       "bra 3; L: ret;",
-                                       "bra {}; L: ret;",
-                                       "L: brx.idx %r1, L;",
-                                       "L: brx.idx %r1;",
-                                       "L: brx.idx;",
-                                       "t: .branchtargets L; L: brx.idx %r1, t, t;"};
+    static const char *const rows[] = {
+        "bra %r1; L: ret;",   "bra; L: ret;",
+        "bra 3; L: ret;",     "bra {}; L: ret;",
+        "L: brx.idx %r1, L;", "L: brx.idx %r1;",
+        "L: brx.idx;",        "t: .branchtargets L; L: brx.idx %r1, t, t;"};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         expect_refused(".func", rows[i], "");
@@ -62,8 +60,30 @@ static void refuses_sizes_that_no_gpu_has(void **state) {
     expect_refused(".entry", ".shared .b8 x[4294967296]; ret;", "more than 1 GiB of shared memory");
 }
 
+static void refuses_operands_of_another_kind(void **state) {
+    static const struct {
+        const char *body, *reason;
+    } rows[] = {{"add.u32 %r0, [%r1], 3; ret;", "an address where a value should be"},
+                {"add.u32 [%r0], %r1, 3; ret;", "a result that is not a register"},
+                {"add.u32 !%r0, %r1, 3; ret;", "a result that is not a register"},
+                {"st.global.u32 [%d], [%r1]; ret;", "an address where a value should be"},
+                {"ld.global.v2.u32 {[%r1], %r0}, [%d]; ret;", "a result that is not a register"},
+                {"mov.b64 %d, {[%r1], %r0}; ret;", "an address where a value should be"},
+                {"min.f32 %f, !%r1, %f; ret;", "'!' before what is no predicate"},
+                {"mov.f32 %f, {%h, %h}; ret;", "parts that do not make up the whole"},
+                {"mov.f32 {%h, %h}, %f; ret;", "parts that do not make up the whole"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_refused(".func", rows[i].body, rows[i].reason);
+        expect_refused(".entry", rows[i].body, rows[i].reason);
+    }
+    expect_refused(".entry", "activemask.b32 [%r1]; ret;", "a result that is not a register");
+    expect_refused(".entry", "bar.sync [%r1]; ret;", "an address where a value should be");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_branches_to_nowhere),
+                                       cmocka_unit_test(refuses_operands_of_another_kind),
                                        cmocka_unit_test(refuses_sizes_that_no_gpu_has)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
