@@ -43,9 +43,11 @@ const char *ff__ptx_address(struct ff__ptx_emit *emit, const struct ff__ptx_oper
                             enum ff__ptx_space space, enum ff__ptx_place place) {
     if (!operand->address || operand->kind == FF__PTX_LIST)
         ff__ptx_refuse(emit, "an address is missing");
-    const char *address = operand->kind == FF__PTX_REGISTER
-                              ? base_register(emit, operand, place)
-                              : ff__ptx_value(emit, operand, FF__PTX_U64, place);
+    struct ff__ptx_operand base = *operand; /* what stands in the brackets */
+    base.address = false;
+    const char *address = base.kind == FF__PTX_REGISTER
+                              ? base_register(emit, &base, place)
+                              : ff__ptx_value(emit, &base, FF__PTX_U64, place);
     if (space == FF__PTX_SHARED)
         return ff__ptx_format(emit, "(shared + %s)", address);
     if (space == FF__PTX_LOCAL)
