@@ -71,7 +71,7 @@ uint32_t ff__ptx_record_site(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
     uint32_t site = kernel->sites++;
     ff__ptx_line(&emit->body, "S%u.counts[i] = n; n = 0;", site);
-    ff__ptx_line(&kernel->ahead, "struct ff_site S%u = {0};", site);
+    ff__ptx_line(&kernel->ahead, "struct ff_site S%u; clear_site(&S%u, count);", site, site);
     return site;
 }
 

@@ -5,13 +5,26 @@
 #include "ptx/device/abi.h"
 #include "ptx/device/types.h"
 
-enum { SECTOR_SHIFT = 5, PAGE_SHIFT = 12 };
+enum { SECTOR_SHIFT = 5, PAGE_SHIFT = 12, SECTOR = 1 << SECTOR_SHIFT };
 
-/* What the lanes of a row leave at an instruction; the others have zeros. */
+/* Four lanes at once; a comparison gives -1 where it holds. */
+typedef u64 u64x4 __attribute__((vector_size(32)));
+
+/* What the lanes of a row leave at an instruction; others up to a multiple of four have zeros. */
 struct ff_site {
-    u64 addresses[FF_PTX_WARP]; /* 0: the lane accesses nothing */
-    u32 counts[FF_PTX_WARP];    /* instructions since its last report; 0: it has not come here */
+    u64 addresses[FF_PTX_WARP] __attribute__((aligned(32))); /* 0: it accesses nothing */
+    /* instructions since the lane's last report; 0: it has not come here */
+    u64 counts[FF_PTX_WARP];
 };
+
+static inline void clear_site(struct ff_site *site, u32 count) {
+    for (u32 k = 0; k < count; k += 4)
+        *(u64x4 *)(site->addresses + k) = *(u64x4 *)(site->counts + k) = (u64x4){0};
+}
+
+static inline u64 any_of(u64x4 bits) {
+    return bits[0] | bits[1] | (bits[2] | bits[3]);
+}
 
 /* Where `number` is or is to be put, at pages[*count]. */
 static inline u32 page_at(const struct ff_ptx_page *pages, u32 count, u64 number) {
@@ -22,8 +35,7 @@ static inline u32 page_at(const struct ff_ptx_page *pages, u32 count, u64 number
     return count;
 }
 
-static __attribute__((noinline)) u32 many_pages(const u64 *addresses, u32 row, u32 size,
-                                                struct ff_ptx_page *pages) {
+static u32 many_pages(const u64 *addresses, u32 row, u32 size, struct ff_ptx_page *pages) {
     u32 count = 0;
     u64 highest = 0; /* most lanes go up: what is above all needs no search */
     for (u32 k = 0; k < row; k++) {
@@ -34,7 +46,7 @@ static __attribute__((noinline)) u32 many_pages(const u64 *addresses, u32 row, u
         if (at == count)
             pages[count++] = (struct ff_ptx_page){.number = number};
         highest = number > highest ? number : highest;
-        for (u32 byte = 0; byte < size; byte += 1 << SECTOR_SHIFT) {
+        for (u32 byte = 0; byte < size; byte += SECTOR) {
             u64 sector = addresses[k] + byte >> SECTOR_SHIFT;
             pages[at].sectors[sector / 64 % 2] |= (u64)1 << sector % 64;
         }
@@ -42,56 +54,49 @@ static __attribute__((noinline)) u32 many_pages(const u64 *addresses, u32 row, u
     return count;
 }
 
-/* Addresses are aligned to the size of the access, so that none is in two pages. */
-static inline __attribute__((always_inline)) u32 pages_of(const u64 *addresses, u32 row, u32 size,
-                                                          struct ff_ptx_page *pages) {
-    u64 low = UINT64_MAX, high = 0;
-    for (u32 k = 0; k < row; k++) {
-        low = addresses[k] - 1 < low ? addresses[k] - 1 : low; /* not of those that are 0 */
-        high = addresses[k] > high ? addresses[k] : high;
-    }
-    if (high == 0)
-        return 0;
-    if (low + 1 >> PAGE_SHIFT != high >> PAGE_SHIFT)
-        return many_pages(addresses, row, size, pages);
-    u64 base = high >> PAGE_SHIFT << PAGE_SHIFT, first = 0, second = 0;
-    for (u32 byte = 0; byte < size; byte += 1 << SECTOR_SHIFT)
-        for (u32 k = 0; k < row; k++) {
-            u64 sector = addresses[k] - base + byte >> SECTOR_SHIFT;
-            first |= sector < 64 ? (u64)1 << (sector & 63) : 0;
-            second |= sector - 64 < 64 ? (u64)1 << (sector & 63) : 0;
+/* Addresses are aligned to the size of the access, so that none is in two pages. `some` is one of
+ * them. */
+static u32 pages_of(const u64 *addresses, u32 row, u32 size, u64 some, struct ff_ptx_page *pages) {
+    u64 base = some >> PAGE_SHIFT << PAGE_SHIFT;
+    u64x4 first = {0}, second = {0}, others = {0};
+    for (u32 byte = 0; byte < size; byte += SECTOR)
+        for (u32 k = 0; k < row; k += 4) {
+            u64x4 address = *(const u64x4 *)(addresses + k), inside = address - base;
+            u64x4 present = (u64x4)(address != 0), sector = inside + byte >> SECTOR_SHIFT;
+            u64x4 bit = (present & 1) << (sector & 63);
+            others |= inside & present;
+            first |= bit & (u64x4)(sector < 64);
+            second |= bit & (u64x4)(sector >= 64);
         }
-    pages[0] = (struct ff_ptx_page){high >> PAGE_SHIFT, {first, second}};
+    if (any_of(others) >> PAGE_SHIFT != 0)
+        return many_pages(addresses, row, size, pages);
+    *pages = (struct ff_ptx_page){base >> PAGE_SHIFT, {any_of(first), any_of(second)}};
     return 1;
 }
 
-static inline __attribute__((always_inline)) void
-report_row(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes, u32 first, u32 row,
-           const struct ff_site *site, u32 pc, u32 size, u32 write) {
+/* `size`: bytes of each lane; 0: threads that end. */
+static void report(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes, u32 first,
+                   u32 count, const struct ff_site *site, u32 pc, u32 size, u32 write) {
+    const u64x4 here = {1, 2, 4, 8};
     struct ff_ptx_page pages[FF_PTX_WARP];
     struct ff_ptx_access access = {.pc = pc, .write = write, .pages = pages};
-    for (u32 k = 0; k < row; k++) {
-        u32 count = site->counts[k];
-        access.lanes |= (u32)(count != 0) << k;
-        access.instructions = count > access.instructions ? count : access.instructions;
+    u64x4 came = {0}, most = {0};
+    for (u32 k = 0; k < count; k += 4) {
+        u64x4 ran = *(const u64x4 *)(site->counts + k), more = (u64x4)(ran > most);
+        most = (ran & more) | (most & ~more);
+        came |= here << k & (u64x4)(ran != 0);
     }
-    access.lanes <<= first;
+    access.lanes = any_of(came) << first;
     if (access.lanes == 0)
         return;
-    if (size != 0)
-        access.page_count = pages_of(site->addresses, row, size, pages);
+    for (u32 k = 0; k < 4; k++)
+        access.instructions = most[k] > access.instructions ? most[k] : access.instructions;
+    u64 some = 0;
+    for (u32 k = 0; k < count && some == 0; k++)
+        some = site->addresses[k];
+    if (some != 0)
+        access.page_count = pages_of(site->addresses, count, size, some, pages);
     block->services->access(block, lanes, &access);
-}
-
-/* `size`: bytes of each lane; 0: threads that end. A whole warp in loops of constant length, others
- * in short ones. */
-static inline void report(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes,
-                          u32 first, u32 count, const struct ff_site *site, u32 pc, u32 size,
-                          u32 write) {
-    if (count == FF_PTX_WARP)
-        report_row(block, lanes, first, FF_PTX_WARP, site, pc, size, write);
-    else
-        report_row(block, lanes, first, count, site, pc, size, write);
 }
 
 #endif
