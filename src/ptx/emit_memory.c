@@ -81,20 +81,35 @@ void ff__ptx_record_report(struct ff__ptx_emit *emit, uint32_t site, uint32_t pc
                  site, pc, size, write);
 }
 
-/* Each lane leaves its address; behind the loop they are reported together. Generic addresses of
- * shared and local memory are left out. */
-static void record(struct ff__ptx_emit *emit, enum ff__ptx_space space, const char *address,
-                   uint32_t size, bool write) {
+/* Whether all lanes that come here access `base` and what grows by a fixed step from it. */
+static bool is_even(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,
+                    enum ff__ptx_space space) {
+    return space == FF__PTX_GLOBAL && operand->kind == FF__PTX_REGISTER &&
+           emit->instruction->guard == FF__PTX_NONE &&
+           ff__ptx_type_size(emit->function->registers[operand->index].type) == 8 &&
+           ff__ptx_shape_here(emit, operand->index) != FF__PTX_VARYING;
+}
+
+/* Behind the loop the lanes' addresses are reported together. Generic addresses of shared and local
+ * memory are left out. */
+static void record(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,
+                   enum ff__ptx_space space, uint32_t size, bool write) {
     if (!ff__ptx_is_recorded(emit))
         return;
     uint32_t site = emit->kernel->sites - 1; /* this instruction's */
-    const char *place =
-        space == FF__PTX_GLOBAL
-            ? address
-            : ff__ptx_format(emit, "global_only(%s, block, lanes, l, LOCAL)", address);
-    ff__ptx_line(&emit->body, "S%u.addresses[i] = %s;", site, place);
-    ff__ptx_record_report(emit, site, (uint32_t)(emit->instruction - emit->function->instructions),
-                          size, write);
+    uint32_t pc = (uint32_t)(emit->instruction - emit->function->instructions);
+    if (is_even(emit, operand, space)) {
+        ff__ptx_line(&emit->kernel->reports,
+                     "report_even(block, lanes, first, count, &S%u, %s, %s, %u, %u, %d);", site,
+                     ff__ptx_address(emit, operand, space, FF__PTX_AHEAD),
+                     ff__ptx_register_name(emit, operand->index, FF__PTX_STEP), pc, size, write);
+        return;
+    }
+    const char *address = ff__ptx_address(emit, operand, space, FF__PTX_IN_LANE);
+    if (space != FF__PTX_GLOBAL)
+        address = ff__ptx_format(emit, "global_only(%s, block, lanes, l, LOCAL)", address);
+    ff__ptx_line(&emit->body, "S%u.addresses[i] = %s;", site, address);
+    ff__ptx_record_report(emit, site, pc, size, write);
 }
 
 /* ---- loads and stores ---- */
@@ -140,7 +155,7 @@ static void load(struct ff__ptx_emit *emit) {
         ff__ptx_address(emit, ff__ptx_operand_of(emit, 1), space, FF__PTX_IN_LANE);
     const char *c_type = moved_type(emit, type);
     uint32_t size = ff__ptx_type_size(type);
-    record(emit, space, address, size * count, false);
+    record(emit, ff__ptx_operand_of(emit, 1), space, size * count, false);
     if (count > 1) { /* a result may be the address's register */
         ff__ptx_line(&emit->body, "{const u64 a_ = %s;", address);
         address = "a_";
@@ -170,7 +185,7 @@ static void store(struct ff__ptx_emit *emit) {
         ff__ptx_address(emit, ff__ptx_operand_of(emit, 0), space, FF__PTX_IN_LANE);
     const char *c_type = moved_type(emit, type);
     uint32_t size = ff__ptx_type_size(type);
-    record(emit, space, address, size * count, true);
+    record(emit, ff__ptx_operand_of(emit, 0), space, size * count, true);
     if (ff__ptx_has(instruction, FF__PTX_M_RELEASE))
         ff__ptx_line(&emit->body, "fence();");
     for (uint32_t i = 0; i < count; i++) {
@@ -200,7 +215,7 @@ static void atomic(struct ff__ptx_emit *emit, bool result) {
     ff__ptx_check(emit);
     const char *address =
         ff__ptx_address(emit, ff__ptx_operand_of(emit, first), space, FF__PTX_IN_LANE);
-    record(emit, space, address, ff__ptx_type_size(type), true);
+    record(emit, ff__ptx_operand_of(emit, first), space, ff__ptx_type_size(type), true);
     bool ordered = ff__ptx_has(instruction, FF__PTX_M_ACQUIRE) ||
                    ff__ptx_has(instruction, FF__PTX_M_RELEASE) ||
                    ff__ptx_has(instruction, FF__PTX_M_ACQ_REL);
@@ -259,7 +274,7 @@ static void copy(struct ff__ptx_emit *emit) {
     uint32_t size = (uint32_t)ff__ptx_operand_of(emit, 2)->bits;
     if (size != 4 && size != 8 && size != 16)
         ff__ptx_refuse(emit, "a copy of neither 4, 8 nor 16 bytes");
-    record(emit, FF__PTX_GLOBAL, from, size, false);
+    record(emit, ff__ptx_operand_of(emit, 1), FF__PTX_GLOBAL, size, false);
     ff__ptx_line(&emit->body, "copy_%u(%s, %s, %s);", size, to, from,
                  copied_bytes(emit, ff__ptx_format(emit, "%uu", size)));
 }

@@ -74,28 +74,55 @@ static u32 pages_of(const u64 *addresses, u32 row, u32 size, u64 some, struct ff
     return 1;
 }
 
-/* `size`: bytes of each lane; 0: threads that end. */
-static void report(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes, u32 first,
-                   u32 count, const struct ff_site *site, u32 pc, u32 size, u32 write) {
+/* Who has come, and how many instructions it was. */
+static inline void count_lanes(struct ff_ptx_access *access, u32 first, u32 count,
+                               const struct ff_site *site) {
     const u64x4 here = {1, 2, 4, 8};
-    struct ff_ptx_page pages[FF_PTX_WARP];
-    struct ff_ptx_access access = {.pc = pc, .write = write, .pages = pages};
     u64x4 came = {0}, most = {0};
     for (u32 k = 0; k < count; k += 4) {
         u64x4 ran = *(const u64x4 *)(site->counts + k), more = (u64x4)(ran > most);
         most = (ran & more) | (most & ~more);
         came |= here << k & (u64x4)(ran != 0);
     }
-    access.lanes = any_of(came) << first;
-    if (access.lanes == 0)
-        return;
+    access->lanes = any_of(came) << first;
     for (u32 k = 0; k < 4; k++)
-        access.instructions = most[k] > access.instructions ? most[k] : access.instructions;
+        access->instructions = most[k] > access->instructions ? most[k] : access->instructions;
+}
+
+/* `size`: bytes of each lane; 0: threads that end. */
+static void report(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes, u32 first,
+                   u32 count, const struct ff_site *site, u32 pc, u32 size, u32 write) {
+    struct ff_ptx_page pages[FF_PTX_WARP];
+    struct ff_ptx_access access = {.pc = pc, .write = write, .pages = pages};
     u64 some = 0;
+    count_lanes(&access, first, count, site);
     for (u32 k = 0; k < count && some == 0; k++)
         some = site->addresses[k];
     if (some != 0)
         access.page_count = pages_of(site->addresses, count, size, some, pages);
+    if (access.lanes != 0)
+        block->services->access(block, lanes, &access);
+}
+
+/* The same where lane k accesses base + k * step if it comes. */
+static void report_even(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes,
+                        u32 first, u32 count, struct ff_site *site, u64 base, s64 step, u32 pc,
+                        u32 size, u32 write) {
+    struct ff_ptx_page page = {.number = base >> PAGE_SHIFT};
+    struct ff_ptx_access access = {.pc = pc, .write = write, .page_count = 1, .pages = &page};
+    u64 last = base + step * (count - 1) + size - 1;
+    count_lanes(&access, first, count, site);
+    if (access.lanes != (u32)(((u64)1 << count) - 1 << first) || (u64)step > SECTOR ||
+        last >> PAGE_SHIFT != page.number) {
+        for (u32 k = 0; k < count; k++)
+            site->addresses[k] = site->counts[k] != 0 ? base + step * k : 0;
+        report(block, lanes, first, count, site, pc, size, write);
+        return;
+    }
+    u128 after = (u128)2 << (last >> SECTOR_SHIFT) % 128;
+    u128 sectors = after - ((u128)1 << (base >> SECTOR_SHIFT) % 128);
+    page.sectors[0] = sectors;
+    page.sectors[1] = sectors >> 64;
     block->services->access(block, lanes, &access);
 }
 
