@@ -24,9 +24,9 @@ struct program {
     bool gathers; /* lanes touch pages of their own, in loops of several instructions */
 };
 
-static const struct program programs[] = {{"stencil", "stencil_2d", 256, 0, 1, false},
+static const struct program programs[] = {{"polybench", "convolution", 256, 0, 1, false},
                                           {"graph", "pagerank", 10000, 2, 3, true},
-                                          {"linear", "gemm", 136, 1, 2, false}};
+                                          {"polybench", "mvt_rows", 300, 1, 2, true}};
 
 static const struct kernel_case *find_kernel(const struct program *program) {
     for (int t = 0; t < kernel_topic_count; t++)
@@ -123,7 +123,7 @@ static void read_order(const char *path, struct order *order) {
 
 static void simulate(const char *path, uint64_t memory, struct order *order) {
     struct ff__gpu gpu;
-    struct ff__workload *workload;
+    struct ff__workload *workload = NULL;
     struct ff__sim_result result;
     struct ff_error error = {0};
     struct ff__sim_config config = {
