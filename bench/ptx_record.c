@@ -1,7 +1,8 @@
 /* ptx_record FOLDER [KERNEL...]: what it costs to record every access of a kernel. Each is launched
  * in turns without and with a recording, by one worker, on the data of tests/ptx/kernels. The
  * recordings are written to FOLDER. Columns: kernel, ms without, ms with, how many times as long
- * (the median of the turns), events of a launch in millions, ns an event. */
+ * (the median of the turns), how much more processor time of all threads, which other programs
+ * disturb less, events of a launch in millions. */
 #include "measure.h"
 #include "ptx_side.h"
 
@@ -28,25 +29,27 @@ static uint64_t count_events(const char *path) {
 static double measure(const char *folder, const char *topic, const struct kernel_case *kernel) {
     char path[4096];
     struct kernel_plan plan;
-    struct series times = {.count = 0};
+    struct series times = {.count = 0}, cpu = {.count = 0};
     snprintf(path, sizeof path, "%s/%s.trace", folder, kernel->name);
     struct side plain = side_open(topic, NULL), recorded = side_open(topic, path);
     kernel_plan_make(&plan, kernel, kernel->large);
     for (int turn = 0; turn <= TURNS; turn++) {
         side_fill(&plain, &plan);
         side_fill(&recorded, &plan);
-        double without = side_launch(&plain, kernel->name, &plan),
-               with = side_launch(&recorded, kernel->name, &plan);
-        if (turn > 0) /* after one that compiles and brings all memory */
-            series_add(&times, with, without);
+        struct side_time without = side_launch(&plain, kernel->name, &plan),
+                         with = side_launch(&recorded, kernel->name, &plan);
+        if (turn == 0) /* which compiles and brings all memory */
+            continue;
+        series_add(&times, with.wall, without.wall);
+        series_add(&cpu, with.cpu, without.cpu);
     }
     kernel_plan_free(&plan);
     side_close(&plain);
     side_close(&recorded);
-    double events = (double)count_events(path) / (TURNS + 1), ratio = series_ratio(&times);
-    double with = median(times.value, TURNS), without = median(times.bound, TURNS);
-    printf("%-16s %8.2f %9.2f %6.2f %7.3f %6.1f\n", kernel->name, without, with, ratio,
-           events * 1e-6, (with - without) * 1e6 / events);
+    double ratio = series_ratio(&times);
+    printf("%-16s %8.2f %9.2f %7.2f %7.2f %8.3f\n", kernel->name, median(times.bound, TURNS),
+           median(times.value, TURNS), ratio, series_ratio(&cpu),
+           (double)count_events(path) / (TURNS + 1) * 1e-6);
     fflush(stdout);
     remove(path);
     return ratio;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MEMORY (UINT64_C(1) << 30)
 
@@ -75,7 +76,13 @@ void side_fill(struct side *side, const struct kernel_plan *plan) {
     }
 }
 
-double side_launch(struct side *side, const char *name, const struct kernel_plan *plan) {
+static double cpu_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+struct side_time side_launch(struct side *side, const char *name, const struct kernel_plan *plan) {
     struct ff__ptx_kernel *kernel;
     struct ff_error error = {.message = ""};
     struct kernel_parameters parameters;
@@ -84,11 +91,12 @@ double side_launch(struct side *side, const char *name, const struct kernel_plan
     memcpy(launch.grid, plan->grid, sizeof launch.grid);
     memcpy(launch.block, plan->block, sizeof launch.block);
     side_require(ff__ptx_kernel(side->program, name, &kernel, &error), error.message);
-    uint64_t start = ff__clock_ns();
+    struct side_time time = {.wall = (double)ff__clock_ns() * 1e-6, .cpu = cpu_ms()};
     side_require(ff__ptx_launch(side->context, side->stream, kernel, &launch, &error),
                  error.message);
     ff_stream_synchronize(side->stream);
-    uint64_t ns = ff__clock_ns() - start;
+    time.wall = (double)ff__clock_ns() * 1e-6 - time.wall;
+    time.cpu = cpu_ms() - time.cpu;
     side_require(ff__ptx_failure(side->program, &error), error.message);
-    return (double)ns * 1e-6;
+    return time;
 }

@@ -25,7 +25,10 @@ const struct kernel_case *side_case(const char *topic, const char *kernel);
 /* Sets the buffers, which are allocated at the first call, to the plan's data. */
 void side_fill(struct side *side, const struct kernel_plan *plan);
 
-/* Milliseconds. */
-double side_launch(struct side *side, const char *kernel, const struct kernel_plan *plan);
+/* Milliseconds: wall-clock, and of the processor time of all threads. */
+struct side_time {
+    double wall, cpu;
+};
+struct side_time side_launch(struct side *side, const char *kernel, const struct kernel_plan *plan);
 
 #endif
