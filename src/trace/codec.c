@@ -172,12 +172,6 @@ void ff__trace_encoder_reset(struct ff__trace_encoder *encoder) {
     encoder->events = 0;
 }
 
-bool ff__trace_encoder_has_room(const struct ff__trace_encoder *encoder) {
-    return encoder->events < FF__TRACE_EVENTS_MAX &&
-           ff__trace_column_size(encoder, FF__COLUMN_NAME) + FF__TRACE_NAME_MAX + 1 <=
-               FF__TRACE_NAMES_MAX;
-}
-
 static void put_name(struct ff__trace_encoder *encoder, const char *name) {
     size_t length = strnlen(name, FF__TRACE_NAME_MAX);
     memcpy(encoder->at[FF__COLUMN_NAME], name, length);
