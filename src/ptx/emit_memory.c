@@ -71,7 +71,7 @@ uint32_t ff__ptx_record_site(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
     uint32_t site = kernel->sites++;
     ff__ptx_line(&emit->body, "S%u.counts[i] = n; n = 0;", site);
-    ff__ptx_line(&kernel->ahead, "struct ff_site S%u; clear_site(&S%u, count);", site, site);
+    ff__ptx_line(&kernel->ahead, "struct ff_site S%u; clear_counts(&S%u, count);", site, site);
     return site;
 }
 
@@ -108,6 +108,7 @@ static void record(struct ff__ptx_emit *emit, const struct ff__ptx_operand *oper
     const char *address = ff__ptx_address(emit, operand, space, FF__PTX_IN_LANE);
     if (space != FF__PTX_GLOBAL)
         address = ff__ptx_format(emit, "global_only(%s, block, lanes, l, LOCAL)", address);
+    ff__ptx_line(&emit->kernel->ahead, "clear_addresses(&S%u, count);", site);
     ff__ptx_line(&emit->body, "S%u.addresses[i] = %s;", site, address);
     ff__ptx_record_report(emit, site, pc, size, write);
 }

@@ -7,19 +7,25 @@
 
 enum { SECTOR_SHIFT = 5, PAGE_SHIFT = 12, SECTOR = 1 << SECTOR_SHIFT };
 
-/* Four lanes at once; a comparison gives -1 where it holds. */
+/* Four lanes at once, or eight; a comparison gives -1 where it holds. */
 typedef u64 u64x4 __attribute__((vector_size(32)));
+typedef u32 u32x8 __attribute__((vector_size(32)));
 
-/* What the lanes of a row leave at an instruction; others up to a multiple of four have zeros. */
+/* What the lanes of a row leave at an instruction; others up to a multiple of eight have zeros. */
 struct ff_site {
     u64 addresses[FF_PTX_WARP] __attribute__((aligned(32))); /* 0: it accesses nothing */
     /* instructions since the lane's last report; 0: it has not come here */
-    u64 counts[FF_PTX_WARP];
+    u32 counts[FF_PTX_WARP];
 };
 
-static inline void clear_site(struct ff_site *site, u32 count) {
+static inline void clear_counts(struct ff_site *site, u32 count) {
+    for (u32 k = 0; k < count; k += 8)
+        *(u32x8 *)(site->counts + k) = (u32x8){0};
+}
+
+static inline void clear_addresses(struct ff_site *site, u32 count) {
     for (u32 k = 0; k < count; k += 4)
-        *(u64x4 *)(site->addresses + k) = *(u64x4 *)(site->counts + k) = (u64x4){0};
+        *(u64x4 *)(site->addresses + k) = (u64x4){0};
 }
 
 static inline u64 any_of(u64x4 bits) {
@@ -77,15 +83,18 @@ static u32 pages_of(const u64 *addresses, u32 row, u32 size, u64 some, struct ff
 /* Who has come, and how many instructions it was. */
 static inline void count_lanes(struct ff_ptx_access *access, u32 first, u32 count,
                                const struct ff_site *site) {
-    const u64x4 here = {1, 2, 4, 8};
-    u64x4 came = {0}, most = {0};
-    for (u32 k = 0; k < count; k += 4) {
-        u64x4 ran = *(const u64x4 *)(site->counts + k), more = (u64x4)(ran > most);
+    const u32x8 here = {1, 2, 4, 8, 16, 32, 64, 128};
+    u32x8 came = {0}, most = {0};
+    for (u32 k = 0; k < count; k += 8) {
+        u32x8 ran = *(const u32x8 *)(site->counts + k), more = (u32x8)(ran > most);
         most = (ran & more) | (most & ~more);
-        came |= here << k & (u64x4)(ran != 0);
+        came |= here << k & (u32x8)(ran != 0);
     }
-    access->lanes = any_of(came) << first;
-    for (u32 k = 0; k < 4; k++)
+    u64x4 pairs;
+    __builtin_memcpy(&pairs, &came, sizeof pairs);
+    u64 both = any_of(pairs);
+    access->lanes = ((u32)both | (u32)(both >> 32)) << first;
+    for (u32 k = 0; k < 8; k++)
         access->instructions = most[k] > access->instructions ? most[k] : access->instructions;
 }
 
@@ -96,7 +105,7 @@ static void report(const struct ff_ptx_block *block, const struct ff_ptx_lanes *
     struct ff_ptx_access access = {.pc = pc, .write = write, .pages = pages};
     u64 some = 0;
     count_lanes(&access, first, count, site);
-    for (u32 k = 0; k < count && some == 0; k++)
+    for (u32 k = 0; size != 0 && k < count && some == 0; k++)
         some = site->addresses[k];
     if (some != 0)
         access.page_count = pages_of(site->addresses, count, size, some, pages);
@@ -114,6 +123,7 @@ static void report_even(const struct ff_ptx_block *block, const struct ff_ptx_la
     count_lanes(&access, first, count, site);
     if (access.lanes != (u32)(((u64)1 << count) - 1 << first) || (u64)step > SECTOR ||
         last >> PAGE_SHIFT != page.number) {
+        clear_addresses(site, count);
         for (u32 k = 0; k < count; k++)
             site->addresses[k] = site->counts[k] != 0 ? base + step * k : 0;
         report(block, lanes, first, count, site, pc, size, write);
