@@ -151,7 +151,7 @@ static void refuses_sizes_that_lie(void **state) {
                 {16 + IMAGE_HEAD_AT, 4, 47, "an image is outside", false},
                 {16 + IMAGE_HEAD_AT, 4, UINT32_MAX, "an image is outside", false},
                 {16 + IMAGE_SIZE_AT, 8, UINT64_MAX, "an image is outside", false},
-        {16 + IMAGE_SIZE_AT, 8, 128, "an image is outside", false},
+                {16 + IMAGE_SIZE_AT, 8, 128, "an image is outside", false},
                 {16 + IMAGE_SIZE_AT, 8, UINT64_MAX - 63, "an image is outside", false},
                 {16 + 16, 4, UINT32_MAX, "have room", false},
                 {16 + IMAGE_UNPACKED_AT, 8, 1, "cannot be decoded", true},
