@@ -3,6 +3,8 @@
 #ifndef FF_CUDA_ELEMENTARY_H
 #define FF_CUDA_ELEMENTARY_H
 
+#include "farfault/functions.h"
+
 /* ---- rounding, remainders ---- */
 
 /* Halves away from zero */
