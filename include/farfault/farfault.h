@@ -110,7 +110,8 @@ struct ff_config {
      * launch begins. What is resident beyond `memory` leaves; then further touches of it are
      * recorded, too. Much slower than a run. Only with `record` and the system demand */
     bool touches;
-    /* Record every access of kernels whose code is translated for it. Only with `record` */
+    /* Record every access of kernels whose code is translated for it, and show policies their uses
+     * as samples. Only with `record` */
     bool accesses;
     bool check;    /* verify every invariant after every event (slow; for tests) */
     bool explain;  /* the preload's summary ends with what ff_finding_read() has */

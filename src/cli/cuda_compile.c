@@ -18,7 +18,7 @@
 
 #define DEFAULT_ARCH "sm_70"
 
-struct job {
+struct compilation {
     const char *compiler;
     struct ff__words sources; /* in CUDA C++ */
     struct ff__words inputs;  /* others, for the link alone */
@@ -73,7 +73,7 @@ static const char *value_of(const char *name, int count, char **words, int *at) 
     return words[*at][length] == '\0' && *at + 1 < count ? words[++*at] : NULL;
 }
 
-static void read_word(struct job *job, int count, char **words, int *at) {
+static void read_word(struct compilation *job, int count, char **words, int *at) {
     const char *word = words[*at], *value;
     if ((value = value_of("--arch", count, words, at))) {
         job->arch = value;
@@ -90,7 +90,7 @@ static void read_word(struct job *job, int count, char **words, int *at) {
     }
 }
 
-static int check(const struct job *job) {
+static int check(const struct compilation *job) {
     if (job->sources.count == 0)
         return ff__complain(FF__EXIT_USAGE,
                             "no file in CUDA C++; name one: farfault cuda compile FILE.cu");
@@ -126,7 +126,7 @@ static bool is_in_path(const char *name) {
     return found;
 }
 
-static int find_compiler(struct job *job) {
+static int find_compiler(struct compilation *job) {
     static const char *const names[] = {"clang",    "clang-20", "clang-19", "clang-18", "clang-17",
                                         "clang-16", "clang-15", "clang-14", NULL};
     for (unsigned i = 0; names[i]; i++)
@@ -140,7 +140,6 @@ static int find_compiler(struct job *job) {
 
 /* Runs a command line, which is freed; `what` it does is said where it fails. */
 static int run(struct ff__words *line, const char *what, const char *file) {
-    extern char **environ;
     struct ff__child_end end;
     ff__words_add(line, NULL);
     const struct ff__child child = {
@@ -158,7 +157,7 @@ static int run(struct ff__words *line, const char *what, const char *file) {
 /* ---- passes ---- */
 
 /* What both passes have: no SDK is looked for, and what nvcc has by default. */
-static void begin(const struct job *job, struct ff__words *line) {
+static void begin(const struct compilation *job, struct ff__words *line) {
     static const char *const all[] = {"-x",
                                       "cuda",
                                       "-nocudainc",
@@ -185,7 +184,7 @@ static const char *ptx_version(const char *arch) {
     return atoi(arch + 3) < 80 ? "+ptx64" : "+ptx75";
 }
 
-static int compile_device(const struct job *job, const char *source, const char *ptx) {
+static int compile_device(const struct compilation *job, const char *source, const char *ptx) {
     struct ff__words line = {0};
     begin(job, &line);
     add(&line, "--cuda-device-only");
@@ -201,7 +200,7 @@ static int compile_device(const struct job *job, const char *source, const char 
     return run(&line, "compiling it for the device", source);
 }
 
-static int compile_host(const struct job *job, const char *source, const char *fatbin,
+static int compile_host(const struct compilation *job, const char *source, const char *fatbin,
                         const char *object) {
     struct ff__words line = {0};
     begin(job, &line);
@@ -218,7 +217,7 @@ static int compile_host(const struct job *job, const char *source, const char *f
     return run(&line, "compiling it for the host", source);
 }
 
-static int link_all(const struct job *job, const struct ff__words *objects) {
+static int link_all(const struct compilation *job, const struct ff__words *objects) {
     struct ff__words line = {0};
     const char *output = job->output ? job->output : "a.out";
     add(&line, job->compiler);
@@ -238,12 +237,12 @@ static int link_all(const struct job *job, const struct ff__words *objects) {
 
 /* ---- the fat binary ---- */
 
-struct text {
+struct read_text {
     char *bytes;
     size_t size;
 };
 
-static int read_file(const char *path, struct text *out) {
+static int read_file(const char *path, struct read_text *out) {
     FILE *file = fopen(path, "re");
     struct stat about;
     if (!file || fstat(fileno(file), &about))
@@ -256,12 +255,12 @@ static int read_file(const char *path, struct text *out) {
 }
 
 static int print(FILE *stream, const void *self) {
-    const struct text *text = self;
+    const struct read_text *text = self;
     return fwrite(text->bytes, 1, text->size, stream) == text->size ? 0 : -EIO;
 }
 
 static int make_fatbin(const char *ptx, const char *fatbin) {
-    struct text text = {NULL, 0}, image = {NULL, 0};
+    struct read_text text = {NULL, 0}, image = {NULL, 0};
     struct ff_error error = {""};
     int status = read_file(ptx, &text);
     if (!status && ff__fatbin_make(text.bytes, text.size, &image.bytes, &image.size, &error))
@@ -278,7 +277,7 @@ static int make_fatbin(const char *ptx, const char *fatbin) {
 
 /* ---- all of it ---- */
 
-static int make_folder(struct job *job) {
+static int make_folder(struct compilation *job) {
     const char *temporary = getenv("TMPDIR");
     int length = snprintf(job->folder, sizeof job->folder, "%s/farfault-cuda-XXXXXX",
                           temporary && *temporary ? temporary : "/tmp");
@@ -292,11 +291,11 @@ static int make_folder(struct job *job) {
 
 static const char *const kinds[] = {"ptx", "fatbin", "o"};
 
-static char *between(const struct job *job, unsigned number, unsigned kind) {
+static char *between(const struct compilation *job, unsigned number, unsigned kind) {
     return ff__text("%s/%u.%s", job->folder, number, kinds[kind]);
 }
 
-static void remove_folder(const struct job *job) {
+static void remove_folder(const struct compilation *job) {
     for (unsigned i = 0; i < job->sources.count && job->folder[0]; i++)
         for (unsigned k = 0; k < 3; k++) {
             char *path = between(job, i, k);
@@ -308,14 +307,14 @@ static void remove_folder(const struct job *job) {
 }
 
 /* Where an object goes that is wanted itself. */
-static char *object_of(const struct job *job, const char *source) {
+static char *object_of(const struct compilation *job, const char *source) {
     const char *name = strrchr(source, '/');
     name = name ? name + 1 : source;
     return job->output ? ff__text("%s", job->output)
                        : ff__text("%.*s.o", (int)(strrchr(name, '.') - name), name);
 }
 
-static int compile(const struct job *job, unsigned number, struct ff__words *objects) {
+static int compile(const struct compilation *job, unsigned number, struct ff__words *objects) {
     const char *source = job->sources.items[number];
     char *ptx = between(job, number, 0), *fatbin = between(job, number, 1);
     char *object = job->only_objects ? object_of(job, source) : between(job, number, 2);
@@ -330,7 +329,7 @@ static int compile(const struct job *job, unsigned number, struct ff__words *obj
     return status;
 }
 
-static int compile_all(struct job *job) {
+static int compile_all(struct compilation *job) {
     struct ff__words objects = {0};
     int status = make_folder(job);
     for (unsigned i = 0; i < job->sources.count && !status; i++)
@@ -343,7 +342,7 @@ static int compile_all(struct job *job) {
 }
 
 int ff__cuda_compile(int count, char **words) {
-    struct job job = {.arch = DEFAULT_ARCH};
+    struct compilation job = {.arch = DEFAULT_ARCH};
     for (int i = 0; i < count; i++)
         read_word(&job, count, words, &i);
     int status = check(&job);
@@ -351,8 +350,9 @@ int ff__cuda_compile(int count, char **words) {
         status = find_compiler(&job);
     if (!status)
         status = ff__find_data("cuda/include", job.headers);
-    if (!status)
-        status = ff__find_cuda(job.libraries);
+    if (!status && !ff__find_cuda(job.libraries))
+        status = ff__complain(FF__EXIT_FAILURE, "libcuda.so.1 and libcudart.so are neither beside "
+                                                "farfault nor where an installation has them");
     if (!status)
         status = compile_all(&job);
     ff__words_free(&job.sources);

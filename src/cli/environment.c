@@ -1,5 +1,7 @@
 #include "cli/environment.h"
 
+#include "cli/find.h"
+
 #include "report/text.h"
 
 #include <stdlib.h>
@@ -58,12 +60,24 @@ void ff__environment_set(struct ff__environment *environment, const char *name, 
     free(value);
 }
 
+/* Programs find our CUDA driver before any other. */
+static void add_cuda(struct ff__environment *environment) {
+    char folder[PATH_MAX];
+    if (!ff__find_cuda(folder))
+        return;
+    const char *others = ff__environment_get(environment, "LD_LIBRARY_PATH");
+    char *all = others && others[0] ? ff__text("%s:%s", folder, others) : ff__text("%s", folder);
+    ff__environment_set(environment, "LD_LIBRARY_PATH", "%s", all);
+    free(all);
+}
+
 void ff__environment_manage(struct ff__environment *environment, const char *preload,
                             unsigned devices, const struct ff__book *book, const char *summary) {
     const char *others = ff__environment_get(environment, "LD_PRELOAD");
     char *all = others && others[0] ? ff__text("%s:%s", preload, others) : ff__text("%s", preload);
     ff__environment_set(environment, "LD_PRELOAD", "%s", all);
     free(all);
+    add_cuda(environment);
     ff__environment_set(environment, "FARFAULT_REQUIRE", "1");
     ff__environment_set(environment, "FARFAULT_ACCOUNTS", "%s", book->path);
     ff__environment_set(environment, "FARFAULT_SUMMARY", "%s", summary);

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PRELOAD "libfarfault-opencl.so"
+#define PRELOAD      "libfarfault-opencl.so"
+#define CUDA_PRELOAD "libfarfault-cuda.so"
+#define CUDA_DRIVER  "cuda/libcuda.so.1"
 
 /* The folder this executable is in. */
 static int own_folder(char out[PATH_MAX]) {
@@ -23,22 +25,48 @@ static int own_folder(char out[PATH_MAX]) {
     return 0;
 }
 
-/* The first of `places` below our own folder that has `name`. */
+/* Whether one of `places` below the folder has `name`: the first. */
+static bool look(const char *folder, const char *const places[], const char *name,
+                 char out[PATH_MAX]) {
+    for (unsigned i = 0; places[i]; i++) {
+        int length = snprintf(out, PATH_MAX, "%s/%s%s", folder, places[i], name);
+        if (length < PATH_MAX && access(out, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int find(const char *what, const char *const places[], const char *name,
                 char out[PATH_MAX]) {
     char folder[PATH_MAX];
     int status = own_folder(folder);
-    if (status)
+    if (status || look(folder, places, name, out))
         return status;
-    for (unsigned i = 0; places[i]; i++) {
-        int length = snprintf(out, PATH_MAX, "%s/%s%s", folder, places[i], name);
-        if (length < PATH_MAX && access(out, R_OK) == 0)
-            return 0;
-    }
     return ff__complain(FF__EXIT_FAILURE,
                         "%s %s is neither beside farfault in %s nor where an installation has it; "
                         "build or install all of farfault",
                         what, name, folder);
+}
+
+static const char *const libraries[] = {"", FARFAULT_LIBRARY_FOLDER, NULL};
+
+/* Behind OpenCL's, if there is one and both have room. */
+static void add_cuda(char out[PATH_MAX]) {
+    char folder[PATH_MAX], found[PATH_MAX];
+    size_t used = strlen(out);
+    if (own_folder(folder) == 0 && look(folder, libraries, CUDA_PRELOAD, found) &&
+        used + 1 + strlen(found) < PATH_MAX) {
+        out[used] = ':';
+        strcpy(out + used + 1, found);
+    }
+}
+
+bool ff__find_cuda(char out[PATH_MAX]) {
+    char folder[PATH_MAX];
+    if (own_folder(folder) != 0 || !look(folder, libraries, CUDA_DRIVER, out))
+        return false;
+    *strrchr(out, '/') = '\0';
+    return true;
 }
 
 int ff__find_preload(char out[PATH_MAX]) {
@@ -46,13 +74,14 @@ int ff__find_preload(char out[PATH_MAX]) {
         return ff__complain(FF__EXIT_FAILURE,
                             "this farfault is built without OpenCL, and runs no programs; build it "
                             "where the headers and the loader of OpenCL are installed");
-    static const char *const places[] = {"", FARFAULT_LIBRARY_FOLDER, NULL};
-    int status = find("the library", places, PRELOAD, out);
+    int status = find("the library", libraries, PRELOAD, out);
     if (!status && strpbrk(out, " :"))
         status = ff__complain(FF__EXIT_FAILURE,
                               "the path %s has a space or a colon, which LD_PRELOAD cannot have; "
                               "move farfault to another folder",
                               out);
+    if (!status)
+        add_cuda(out);
     return status;
 }
 
@@ -73,12 +102,4 @@ int ff__find_gpu(const char *spec, int status, struct ff__gpu *out) {
 int ff__find_program(const char *name, char out[PATH_MAX]) {
     static const char *const places[] = {"programs/", FARFAULT_LIBRARY_FOLDER "programs/", NULL};
     return find("the bundled program", places, name, out);
-}
-
-int ff__find_cuda(char out[PATH_MAX]) {
-    static const char *const places[] = {"cuda/", FARFAULT_LIBRARY_FOLDER "cuda/", NULL};
-    int status = find("the library", places, "libcudart.so", out);
-    if (!status)
-        *strrchr(out, '/') = '\0';
-    return status;
 }

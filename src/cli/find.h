@@ -4,13 +4,17 @@
 #define FF_CLI_FIND_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct ff__gpu;
 
-/* Each returns 0 or, with one line on stderr, an exit status. */
+/* The folder of our CUDA driver and what belongs to it. False: it was not built. */
+bool ff__find_cuda(char out[PATH_MAX]);
+
+/* Each returns 0 or, with one line on stderr, an exit status. The preloads, as LD_PRELOAD has them:
+ * OpenCL's, and CUDA's if it was built. */
 int ff__find_preload(char out[PATH_MAX]);
 int ff__find_program(const char *name, char out[PATH_MAX]);
-int ff__find_cuda(char out[PATH_MAX]); /* the folder of libcuda and libcudart */
 int ff__find_data(const char *name, char out[PATH_MAX]); /* a file or folder of data/ */
 
 /* Reads a device preset (backend/sim/machine/gpu.h): of data/gpus, or a file of the user's, with or

@@ -21,6 +21,7 @@ static const char predict_help[] =
     "\n"
     "Examples:\n"
     "  farfault predict hotspot.model hotspot --bench\v"
+    "A workload may be a trace, as with farfault train. "
     "Scores are over the accesses that training keeps for testing. --bench times each prediction "
     "on its own, from a new access to the answer, in the order of the program.";
 

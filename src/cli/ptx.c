@@ -9,13 +9,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char help[] =
-    "Shows the CUDA code in a file: PTX, a cubin, a fat binary, or a program or library that has "
-    "them; and which kernels of PTX can be translated for the processor, or why not.\n"
+    "Shows the CUDA code in a file: PTX, a cubin, a fat binary, or a program, library or archive "
+    "that has them; and which kernels of PTX can be translated for the processor, or why not.\n"
     "\n"
     "Examples:\n"
     "  farfault ptx kernels.ptx\n"
@@ -26,8 +25,10 @@ static const char help[] =
 
 /* ---- the file ---- */
 
+#define FILE_MAX ((off_t)4 << 30) /* bytes of a file */
+
 struct file {
-    void *bytes;
+    char *bytes;
     size_t size;
 };
 
@@ -35,19 +36,39 @@ static int cannot_read(const char *path, const char *why) {
     return ff__complain(FF__EXIT_FAILURE, "%s: %s", path, why);
 }
 
-static int map(const char *path, struct file *out) {
+/* Up to its end, which may come earlier than `size` says. 0 or a negative errno. */
+static int read_bytes(int file, size_t size, struct file *out) {
+    while (out->size < size) {
+        ssize_t done = read(file, out->bytes + out->size, size - out->size);
+        if (done < 0 && errno != EINTR)
+            return -errno;
+        if (done == 0)
+            break;
+        out->size += done > 0 ? (size_t)done : 0;
+    }
+    return 0;
+}
+
+/* Not mapped: it may be made shorter meanwhile. */
+static int read_whole(const char *path, int file, struct file *out) {
     struct stat info;
-    int file = open(path, O_RDONLY | O_CLOEXEC), status = 0;
+    if (fstat(file, &info) || !S_ISREG(info.st_mode))
+        return cannot_read(path, "not a regular file");
+    if (info.st_size > FILE_MAX)
+        return cannot_read(path, "larger than 4 GiB");
+    out->bytes = malloc((size_t)info.st_size + 1);
+    if (!out->bytes)
+        return cannot_read(path, "not enough memory for it");
+    int status = read_bytes(file, (size_t)info.st_size, out);
+    return status ? cannot_read(path, strerror(-status)) : 0;
+}
+
+/* The caller frees out->bytes, whatever comes back. */
+static int read_file(const char *path, struct file *out) {
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would be waited for */
     if (file < 0)
         return cannot_read(path, strerror(errno));
-    if (fstat(file, &info) || !S_ISREG(info.st_mode)) {
-        status = cannot_read(path, "not a regular file");
-    } else if (info.st_size != 0) {
-        out->size = (size_t)info.st_size;
-        out->bytes = mmap(NULL, out->size, PROT_READ, MAP_PRIVATE, file, 0);
-        if (out->bytes == MAP_FAILED)
-            status = cannot_read(path, strerror(errno));
-    }
+    int status = read_whole(path, file, out);
     close(file);
     return status;
 }
@@ -263,12 +284,10 @@ static int run(struct ff__options *options) {
     if (!status)
         status = read_arch(options, &wanted.arch);
     if (!status)
-        status = map(options->words[0], &file);
-    if (status)
-        return status;
-    status = use(options, &file, &wanted, &outputs);
-    if (file.bytes)
-        munmap(file.bytes, file.size);
+        status = read_file(options->words[0], &file);
+    if (!status)
+        status = use(options, &file, &wanted, &outputs);
+    free(file.bytes);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include "ptx/emit.h"
 #include "ptx/read.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 static const struct ff__ptx_emit_options plain;
@@ -63,6 +64,15 @@ int ff__code_translate(const struct ff__image *image, char **out, size_t *size,
 
 /* ---- cubins ---- */
 
+/* A name of a file's may have anything in it, also what moves a terminal's cursor. */
+static char *clean_name(const char *name) {
+    char *copy = ff__text("%s", name);
+    for (char *at = copy; *at; at++)
+        if (iscntrl((unsigned char)*at))
+            *at = '?';
+    return copy;
+}
+
 static int read_cubin(const char *bytes, size_t size, struct ff__code *out,
                       struct ff_error *error) {
     struct ff__cubin cubin;
@@ -72,7 +82,7 @@ static int read_cubin(const char *bytes, size_t size, struct ff__code *out,
     out->kernels = ff__must(calloc(cubin.count + 1ul, sizeof *out->kernels));
     for (uint32_t i = 0; i < cubin.count; i++) {
         const struct ff__cubin_kernel *kernel = &cubin.kernels[i];
-        out->kernels[out->count++] = (struct ff__code_kernel){.name = ff__text("%s", kernel->name),
+        out->kernels[out->count++] = (struct ff__code_kernel){.name = clean_name(kernel->name),
                                                               .is_entry = true,
                                                               .parameters = kernel->parameters,
                                                               .bytes = kernel->bytes,

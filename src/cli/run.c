@@ -23,8 +23,8 @@
 #define NOTICE_NS UINT64_C(10000000000)
 
 static const char help[] =
-    "Runs an unchanged OpenCL program on a device with little memory: what does not fit is kept in "
-    "host memory and migrates when it is accessed.\n"
+    "Runs an unchanged OpenCL or CUDA program on a device with little memory: what does not fit is "
+    "kept in host memory and migrates when it is accessed.\n"
     "\n"
     "Examples:\n"
     "  farfault run ./program its arguments\n"
@@ -39,8 +39,8 @@ static const char help[] =
     "program, 126 if it cannot be executed, 2 after bad usage, 1 if it could not be run.";
 
 static const char record_help[] =
-    "Runs an OpenCL program as farfault run does, and writes a trace of its launches and far "
-    "faults, which farfault replay simulates.\n"
+    "Runs an OpenCL or CUDA program as farfault run does, and writes a trace of its launches and "
+    "far faults, which farfault replay simulates.\n"
     "\n"
     "Examples:\n"
     "  farfault record --touches --memory 32M --output run.trace ./program\n"
@@ -299,8 +299,8 @@ static void print_rest(const struct plan *plan) {
 static void complain_idle(struct plan *plan) {
     const struct ff__book *book = &plan->book;
     char excuse[512] =
-        "called no OpenCL function that farfault could see. LD_DEBUG=libs PROGRAM 2>&1 | grep "
-        "OpenCL shows whether it loads libOpenCL.so; docs/first-program.md has more";
+        "called no OpenCL or CUDA function that farfault could see. LD_DEBUG=libs PROGRAM 2>&1 | "
+        "grep -E 'OpenCL|cuda' shows which it loads; docs/first-program.md has more";
     for (uint32_t i = 0; i < ff__book_count(book); i++) {
         const struct ff__account *account = &book->pages->accounts[i];
         if (account->reason[0])
@@ -336,11 +336,11 @@ static int judge_end(struct plan *plan, const struct ff__child_end *end) {
     return judge_invariants(plan, ff__child_exit_status(end));
 }
 
-/* Warns early that a program uses no OpenCL: it may run for hours. */
+/* Warns early that a program uses neither OpenCL nor CUDA: it may run for hours. */
 static void notice_idleness(void *noticer) {
     const struct plan *plan = noticer;
     if (ff__book_count(&plan->book) == 0)
-        ff__complain(0, "%s has called no OpenCL function so far: nothing is managed yet",
+        ff__complain(0, "%s has called no OpenCL or CUDA function so far: nothing is managed yet",
                      plan->program.name);
 }
 

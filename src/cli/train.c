@@ -21,12 +21,16 @@ static const char train_help[] =
     "Examples:\n"
     "  farfault train hotspot --output hotspot.model\n"
     "  farfault train atax,bicg,hotspot,nw --together --output corpus.model\n"
-    "  farfault train srad_v2 --network transformer --distance 30\v"
+    "  farfault train srad_v2 --network transformer --distance 30\n"
+    "  farfault train ./run.trace\v"
     "top-1 is the share of predictions that name the right page; F1 is weighted by class; majority "
     "is the score of always predicting the most frequent class; unknown is the share of pages "
     "without a class, which no prediction can name; no page is the share that top-1 counts as "
     "right although the class names no page: it is the first access to its array in the stream, of "
     "which the class has only the place in its block.\n"
+    "\n"
+    "A workload with a slash, or that ends in .trace, is the path of a trace of accesses, from "
+    "farfault record --accesses or farfault sim --trace.\n"
     "\n"
     "Interrupted training (Ctrl-C) continues with the same command.";
 

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/specs.h"
 #include "learn/blas/blas.h"
+#include "trace/model/replay.h"
 
 #include <errno.h>
 #include <string.h>
@@ -61,6 +62,15 @@ static void take(void *self, const struct ff_trace_event *event, const struct ff
         recorder->status = ff__corpus_add(recorder->corpus, &kept);
 }
 
+/* A recorded program is known by its name as a file. */
+static int open_program(const char *name, uint64_t seed, struct ff__workload **out,
+                        struct ff_error *error) {
+    size_t length = strlen(name);
+    bool recorded = strchr(name, '/') || (length > 6 && strcmp(name + length - 6, ".trace") == 0);
+    return recorded ? ff__trace_workload(name, out, error)
+                    : ff__workload_open(name, seed, out, error);
+}
+
 static int record(const struct ff__training_data *data, const char *name, struct recorder *recorder,
                   struct ff_error *error) {
     struct ff__workload *workload;
@@ -73,7 +83,7 @@ static int record(const struct ff__training_data *data, const char *name, struct
         .observer = recorder,
     };
     recorder->launch = 0;
-    int status = ff__workload_open(name, data->seed, &workload, error);
+    int status = open_program(name, data->seed, &workload, error);
     if (status)
         return status;
     status = ff__system_parse("demand", &config.system, error);

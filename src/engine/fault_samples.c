@@ -179,9 +179,9 @@ void ff__fault_samples_end(struct ff__fault_samples *samples, uint32_t tier, uin
 
 /* ---- arrivals ---- */
 
-/* A use replaces those of the same pages before it. */
-static void drop_earlier(struct ff__sample_row *row, uint32_t block, struct ff_run run) {
-    uint32_t kept = 0;
+/* A use replaces those of the same pages before it. Whether there were any. */
+static bool drop_earlier(struct ff__sample_row *row, uint32_t block, struct ff_run run) {
+    uint32_t kept = 0, count = row->count;
     for (uint32_t i = 0; i < row->count; i++) {
         const struct ff_sample *item = &row->items[i];
         bool overlaps = item->block == block && item->page < run.end &&
@@ -190,23 +190,38 @@ static void drop_earlier(struct ff__sample_row *row, uint32_t block, struct ff_r
             row->items[kept++] = *item;
     }
     row->count = kept;
+    return kept < count;
 }
 
-/* Whole leaves, since what is smaller came with one. */
-static void note_uses(struct ff__sample_row *row, uint32_t block, uint32_t page_count,
-                      const struct ff_mask *pages) {
-    struct ff_mask leaves = ff__leaf_pages(ff__leaves_of(pages), page_count);
-    FF_MASK_FOR_EACH_RUN(&leaves, run) {
-        drop_earlier(row, block, run);
-        if (row->count == FF__SAMPLES_MAX)
-            return;
+static void add_item(struct ff__sample_row *row, uint32_t block, struct ff_run run) {
+    if (row->count < FF__SAMPLES_MAX)
         row->items[row->count++] =
             (struct ff_sample){.block = block,
                                .page = (uint16_t)run.first,
                                .page_count = (uint16_t)(run.end - run.first)};
+}
+
+/* Whole leaves, since what is smaller came with one. */
+static void note_arrival(struct ff__sample_row *row, uint32_t block, uint32_t page_count,
+                         const struct ff_mask *pages) {
+    struct ff_mask leaves = ff__leaf_pages(ff__leaves_of(pages), page_count);
+    FF_MASK_FOR_EACH_RUN(&leaves, run) {
+        drop_earlier(row, block, run);
+        add_item(row, block, run);
     }
     uint32_t came = (uint32_t)__builtin_popcount(ff__leaves_of(pages));
     row->left = row->left > came ? row->left - came : 0;
+}
+
+/* Shows a round if as many leaves have come, or are in use, as it wants. */
+static void show_if_due(struct ff__fault_samples *samples, uint32_t tier,
+                        struct ff__sample_row *row, uint64_t now_ns,
+                        struct ff_advice_list *advice) {
+    if (row->left > 0)
+        return;
+    row->left = interval_of(&samples->engine->space.ranges[row->range]);
+    row->armed = ++row->rounds < FF__SAMPLE_ROUNDS;
+    show(samples, tier, row, now_ns, advice);
 }
 
 /* The number of the next arrival. When there are no more, all that is known begins anew. */
@@ -239,10 +254,31 @@ void ff__fault_samples_arrived(struct ff__fault_samples *samples, const struct f
     table->range_used[range] = now_ns;
     if (!row || ff_mask_empty(&job->faulted))
         return;
-    note_uses(row, block, samples->engine->space.blocks[block].page_count, &job->in.pages);
-    if (row->left > 0)
+    note_arrival(row, block, samples->engine->space.blocks[block].page_count, &job->in.pages);
+    show_if_due(samples, tier, row, now_ns, advice);
+}
+
+/* ---- uses that are reported ---- */
+
+static bool is_latest(const struct ff__sample_row *row, uint32_t block, struct ff_run run) {
+    const struct ff_sample *latest = row->count > 0 ? &row->items[row->count - 1] : NULL;
+    return latest && latest->block == block && latest->page <= run.first &&
+           latest->page + latest->page_count >= run.end;
+}
+
+void ff__fault_samples_used(struct ff__fault_samples *samples, uint32_t tier, uint32_t block,
+                            uint32_t page, uint64_t now_ns, struct ff_advice_list *advice) {
+    struct ff__sample_table *table = &samples->tables[tier];
+    const struct ff_block *used = &samples->engine->space.blocks[block];
+    struct ff__sample_row *row = row_of(table, used->range);
+    uint32_t first = page / FF_LEAF_PAGES * FF_LEAF_PAGES, end = first + FF_LEAF_PAGES;
+    struct ff_run leaf = {first, end < used->page_count ? end : used->page_count};
+    table->page_used[(size_t)block * FF_BLOCK_PAGES + page] = tick(samples, table);
+    table->range_used[used->range] = now_ns;
+    if (!row || is_latest(row, block, leaf))
         return;
-    row->left = interval_of(&samples->engine->space.ranges[range]);
-    row->armed = ++row->rounds < FF__SAMPLE_ROUNDS;
-    show(samples, tier, row, now_ns, advice);
+    bool again = drop_earlier(row, block, leaf);
+    add_item(row, block, leaf);
+    row->left -= row->left > 0 && !again;
+    show_if_due(samples, tier, row, now_ns, advice);
 }

@@ -1,5 +1,5 @@
-/* Samples of use from far faults alone, for live backends without access counters: which pages of a
- * range came when, under which launch.
+/* Samples of use from far faults, for live backends without access counters: which pages of a range
+ * came when, under which launch.
  *
  * Where a page that is not on the device is used, it faults. So the order of the faults is the
  * order of use, at no cost, of what was absent. What is there already is not seen to be used, but
@@ -14,6 +14,9 @@
  * something; a launch that brings less is not learned from. Beside the rows, the last uses of all
  * ranges and pages are kept for the view: a range is used when pages of it come, and as long as a
  * launch runs that has it as an operand.
+ *
+ * Kernels that report their accesses give samples of what is there, too: the leaf of each. A leaf
+ * then counts once towards the next round.
  *
  * The caller holds the lock of the engine. */
 #ifndef FF_ENGINE_FAULT_SAMPLES_H
@@ -71,5 +74,9 @@ void ff__fault_samples_end(struct ff__fault_samples *samples, uint32_t tier, uin
  */
 void ff__fault_samples_arrived(struct ff__fault_samples *samples, const struct ff__job *job,
                                uint64_t now_ns, struct ff_advice_list *advice);
+
+/* A page is used, whether or not it was there. Only where `samples->tables` is not NULL. */
+void ff__fault_samples_used(struct ff__fault_samples *samples, uint32_t tier, uint32_t block,
+                            uint32_t page, uint64_t now_ns, struct ff_advice_list *advice);
 
 #endif

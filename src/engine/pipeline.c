@@ -47,6 +47,24 @@ static void take_samples(struct ff__pipeline *pipeline, const struct ff__job *jo
     ff__pipeline_queue_all(pipeline, &advice);
 }
 
+void ff__pipeline_used(struct ff__pipeline *pipeline, uint32_t tier,
+                       const struct ff_warp_access *accesses, size_t count) {
+    struct ff_advice items[FF__ADVICE_A_STEP];
+    struct ff_advice_list advice = {.items = items, .capacity = FF__ADVICE_A_STEP};
+    if (!pipeline->samples.tables)
+        return;
+    ff__pipeline_lock(pipeline);
+    uint64_t now = pipeline->backend->now(pipeline->self);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t page,
+            block = ff__space_find(&pipeline->engine->space, (uintptr_t)accesses[i].address, &page);
+        if (block != FF_NONE)
+            ff__fault_samples_used(&pipeline->samples, tier, block, page, now, &advice);
+    }
+    ff__pipeline_queue_all(pipeline, &advice);
+    ff__pipeline_unlock(pipeline);
+}
+
 void ff__pipeline_run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     ff__pipeline_carry_out(pipeline, job);

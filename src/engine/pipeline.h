@@ -147,6 +147,10 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline);
 void ff__pipeline_lock(struct ff__pipeline *pipeline);
 void ff__pipeline_unlock(struct ff__pipeline *pipeline);
 
+/* What a kernel on the device has accessed: samples of use, if a policy must see any. */
+void ff__pipeline_used(struct ff__pipeline *pipeline, uint32_t tier,
+                       const struct ff_warp_access *accesses, size_t count);
+
 /* Serves one group of faults and whatever came late for the blocks it touched. Returns when the
  * pages are there; with `stay` false it may leave a throttled or busy group to others. -EFAULT:
  * no such block. */

@@ -45,6 +45,7 @@ static void hide_labels(struct ff__ptx_reader *reader, uint32_t first) {
 /* ---- operands ---- */
 
 #define MOST_LISTED 64u
+#define MOST_NESTED 8u
 
 static struct ff__ptx_operand operand(struct ff__ptx_reader *reader);
 
@@ -196,7 +197,10 @@ static struct ff__ptx_operand single(struct ff__ptx_reader *reader) {
 }
 
 static struct ff__ptx_operand operand(struct ff__ptx_reader *reader) {
+    if (++reader->nested > MOST_NESTED)
+        ff__ptx_wrong(reader, "operands more than %u deep", MOST_NESTED);
     struct ff__ptx_operand first = single(reader);
+    reader->nested--;
     if (!ff__ptx_take_sign(reader, '|'))
         return first;
     struct ff__ptx_operand pair[2] = {first, single(reader)};
@@ -221,8 +225,9 @@ static void declare_several(struct ff__ptx_reader *reader, const struct ff__ptx_
                             uint8_t type) {
     uint64_t count = ff__ptx_expect_integer(reader);
     ff__ptx_expect(reader, '>');
-    if (count > 1 << 20)
-        ff__ptx_wrong(reader, "more than a million registers");
+    if (count > reader->registers_left)
+        ff__ptx_wrong(reader, "more registers than a text of this size can use");
+    reader->registers_left -= count;
     for (uint32_t i = 0; i < count; i++) {
         char digits[12];
         uint32_t used = 0;
@@ -300,6 +305,7 @@ static void guard(struct ff__ptx_reader *reader, struct ff__ptx_instruction *ins
 static void instruction(struct ff__ptx_reader *reader) {
     struct ff__ptx_instruction made = {.line = reader->token.line};
     reader->instruction = reader->token.text;
+    reader->nested = 0;
     guard(reader, &made);
     struct ff__ptx_token name = ff__ptx_expect_name(reader);
     uint32_t opcode = ff__ptx_find_opcode(name.text, name.length);

@@ -118,7 +118,9 @@ static void put(struct ff__ptx_reader *reader, struct ff__ptx_variable *variable
     uint32_t size = ff__ptx_type_size(variable->type);
     if (at + size > variable->size)
         ff__ptx_wrong(reader, "more values than '%s' has elements", variable->name);
-    memcpy(variable->initial + at, &bits, size < 8 ? size : 8);
+    for (uint32_t i = 0; i < size; i++)
+        *(uint8_t *)ff__ptx_append(reader, &variable->initial, &variable->initial_size, 1) =
+            i < sizeof bits ? (uint8_t)(bits >> 8 * i) : 0;
 }
 
 static uint64_t number_bits(struct ff__ptx_reader *reader, enum ff__ptx_type type, bool minus) {
@@ -159,6 +161,8 @@ static void reference(struct ff__ptx_reader *reader, struct ff__ptx_variable *va
     if (ff__ptx_type_size(variable->type) != 8)
         ff__ptx_wrong(reader, "an address in '%s', whose elements have not 8 bytes",
                       variable->name);
+    if (ff__ptx_lookup(reader, name.text, name.length) == NULL)
+        ff__ptx_wrong(reader, "'%.*s' is not declared", (int)name.length, name.text);
     put(reader, variable, at, 0);
     struct ff__ptx_reference *added = ff__ptx_append(
         reader, &variable->references, &variable->reference_count, sizeof *variable->references);
@@ -184,7 +188,6 @@ void ff__ptx_initial(struct ff__ptx_reader *reader, struct ff__ptx_variable *var
     uint32_t size = ff__ptx_type_size(variable->type), depth = 0;
     if (variable->size > UINT64_C(1) << 31)
         ff__ptx_wrong(reader, "more than 2 GiB of values for '%s'", variable->name);
-    variable->initial = ff__ptx_need(reader, variable->size, 1);
     uint64_t at = 0;
     do {
         while (ff__ptx_take_sign(reader, '{'))

@@ -114,6 +114,11 @@ static bool find_joins(const struct ff__ptx_flow *flow, uint32_t block, uint32_t
     return true;
 }
 
+static void add_all(uint64_t *set, const uint64_t *others, uint32_t words) {
+    for (uint32_t w = 0; w < words; w++)
+        set[w] |= others[w];
+}
+
 uint64_t *ff__ptx_parted(const struct ff__ptx_flow *flow, const uint32_t *meetings,
                          uint32_t block) {
     uint64_t *any = ff__ptx_arena_alloc(flow->arena, flow->block_words, sizeof *any);
@@ -123,13 +128,12 @@ uint64_t *ff__ptx_parted(const struct ff__ptx_flow *flow, const uint32_t *meetin
     if (any == NULL || joins == NULL || written == NULL || live == NULL ||
         !find_joins(flow, block, meetings[block], any, joins))
         return NULL;
-    for (uint32_t i = 0; i < flow->block_count; i++)
-        for (uint32_t w = 0; w < flow->register_words; w++) {
-            if (ff__ptx_in(any, i) && i != meetings[block])
-                written[w] |= flow->blocks[i].writes[w];
-            if (ff__ptx_in(joins, i))
-                live[w] |= flow->blocks[i].live[w];
-        }
+    for (uint32_t i = 0; i < flow->block_count; i++) {
+        if (ff__ptx_in(any, i) && i != meetings[block])
+            add_all(written, flow->blocks[i].writes, flow->register_words);
+        if (ff__ptx_in(joins, i))
+            add_all(live, flow->blocks[i].live, flow->register_words);
+    }
     for (uint32_t w = 0; w < flow->register_words; w++)
         written[w] &= live[w];
     return written;

@@ -79,6 +79,10 @@ _Noreturn void ff__ptx_refuse(struct ff__ptx_emit *emit, const char *format, ...
 
 /* ---- shared and local memory ---- */
 
+#define MOST_LOCAL      ((uint64_t)512 << 10) /* of a thread, as for GPUs */
+#define MOST_SHARED     ((uint64_t)1 << 30)   /* of a kernel; what a launch may have is less */
+#define MOST_PARAMETERS ((uint64_t)1 << 20)   /* of a call: buffers lie on the stack */
+
 static uint64_t place(uint64_t *end, const struct ff__ptx_variable *variable) {
     uint64_t at = (*end + variable->align - 1) / variable->align * variable->align;
     *end = at + variable->size;
@@ -108,7 +112,11 @@ static void place_own(struct ff__ptx_emit *emit, uint64_t *shared, uint64_t *loc
             emit->own_offsets[i] = place(shared, variable);
         else if (variable->space == FF__PTX_LOCAL)
             emit->own_offsets[i] = place(local, variable);
+        if (variable->space == FF__PTX_PARAM && variable->size > MOST_PARAMETERS)
+            ff__ptx_refuse(emit, "more than 1 MiB for '%s'", variable->name);
     }
+    if (*local > MOST_LOCAL)
+        ff__ptx_refuse(emit, "more than 512 KiB of local memory for a thread");
 }
 
 /* ---- variables ---- */
@@ -117,7 +125,7 @@ static void write_initial(struct ff__ptx_text *out, const struct ff__ptx_variabl
     if (variable->initial == NULL)
         return;
     ff__ptx_line(out, " = {");
-    for (uint64_t i = 0; i < variable->size; i++)
+    for (uint32_t i = 0; i < variable->initial_size; i++)
         fprintf(out->file, "%u,", variable->initial[i]);
     ff__ptx_line(out, "}");
 }
@@ -262,6 +270,8 @@ static void kernel(struct ff__ptx_emit *emit, uint32_t number) {
     place_own(emit, &emit->static_shared, &emit->local_size);
     emit->function->shared_size = emit->static_shared;
     emit->static_shared = (emit->static_shared + 15) / 16 * 16;
+    if (emit->static_shared > MOST_SHARED)
+        ff__ptx_refuse(emit, "more than 1 GiB of shared memory");
     emit->local_size = (emit->local_size + 15) / 16 * 16;
     ff__ptx_emit_kernel(emit, number);
 }

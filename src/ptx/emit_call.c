@@ -38,8 +38,10 @@ static const struct ff__ptx_variable *buffer(struct ff__ptx_emit *emit,
 
 static uint64_t block_size(struct ff__ptx_emit *emit, const struct ff__ptx_operand *list) {
     uint64_t at = 0;
-    for (uint32_t i = 0; list != NULL && i < list->count; i++)
-        at += buffer(emit, list, i, &at)->size;
+    for (uint32_t i = 0; list != NULL && i < list->count; i++) {
+        const struct ff__ptx_variable *variable = buffer(emit, list, i, &at);
+        at += variable->size;
+    }
     return at;
 }
 
@@ -100,8 +102,12 @@ static bool builtin(struct ff__ptx_emit *emit, const char *name, const struct ca
 
 static void call_target(struct ff__ptx_emit *emit, const struct ff__ptx_operand *target) {
     if (target->kind == FF__PTX_REGISTER) {
-        ff__ptx_line(&emit->body, "((ff_function *)%s)(&t_, (u64)in_, (u64)out_);",
-                     ff__ptx_value(emit, target, FF__PTX_U64, FF__PTX_IN_LANE));
+        const char *address = ff__ptx_value(emit, target, FF__PTX_U64, FF__PTX_IN_LANE);
+        ff__ptx_line(&emit->body,
+                     "if (%s == 0) block->services->fail(block, \"a call of no function, or of one "
+                     "that is refused\");",
+                     address);
+        ff__ptx_line(&emit->body, "((ff_function *)%s)(&t_, (u64)in_, (u64)out_);", address);
         return;
     }
     if (target->kind != FF__PTX_FUNCTION)
@@ -147,14 +153,18 @@ static void declare_all(struct ff__ptx_emit *emit) {
 static void branch(struct ff__ptx_emit *emit) {
     const struct ff__ptx_instruction *instruction = emit->instruction;
     const struct ff__ptx_operand *first = ff__ptx_operand_of(emit, 0);
-    if (instruction->opcode == OP(bra)) {
+    bool by_table = instruction->opcode == OP(brx);
+    if (instruction->operand_count != (by_table ? 2 : 1))
+        ff__ptx_refuse(emit, "this form is not supported");
+    const struct ff__ptx_operand *last = by_table ? first + 1 : first;
+    const struct ff__ptx_label *table =
+        last->kind == FF__PTX_LABEL ? &emit->function->labels[last->index] : NULL;
+    if (table == NULL || (table->targets != NULL) != by_table)
+        ff__ptx_refuse(emit, "a branch without targets");
+    if (!by_table) {
         ff__ptx_line(&emit->body, "goto L%u;", first->index);
         return;
     }
-    const struct ff__ptx_operand *last = ff__ptx_operand_of(emit, instruction->operand_count - 1u);
-    const struct ff__ptx_label *table = &emit->function->labels[last->index];
-    if (last->kind != FF__PTX_LABEL || table->targets == NULL)
-        ff__ptx_refuse(emit, "a branch without targets");
     ff__ptx_line(&emit->body, "switch (%s) {",
                  ff__ptx_value(emit, first, FF__PTX_U32, FF__PTX_IN_LANE));
     for (uint32_t i = 0; i < table->target_count; i++)

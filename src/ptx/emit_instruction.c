@@ -33,7 +33,8 @@ static void move_parts(struct ff__ptx_emit *emit) {
     ff__ptx_check(emit);
     const struct ff__ptx_operand *list = to->kind == FF__PTX_LIST ? to : from;
     uint32_t size = ff__ptx_type_size(type);
-    if (list->count == 0 || size % list->count != 0 || (to == list && from->kind == FF__PTX_LIST))
+    if (ff__ptx_type_kind(type) == 'f' || list->count == 0 || size % list->count != 0 ||
+        (to == list && from->kind == FF__PTX_LIST))
         ff__ptx_refuse(emit, "parts that do not make up the whole");
     enum ff__ptx_type part = bits_type(emit, size / list->count);
     uint32_t bits = 8 * size / list->count;

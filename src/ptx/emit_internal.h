@@ -129,10 +129,11 @@ bool ff__ptx_emit_texture(struct ff__ptx_emit *emit);
  * may be global memory. */
 bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit);
 /* A place from which lanes report, its number: here each leaves how many instructions it has run;
- * its address, A<number>[i], is 0 unless it is set. The report stands behind the loop. */
+ * its address in struct ff_site S<number> is 0 unless it is set. The report stands behind the loop.
+ */
 uint32_t ff__ptx_record_site(struct ff__ptx_emit *emit);
 void ff__ptx_record_report(struct ff__ptx_emit *emit, uint32_t site, uint32_t pc, uint32_t size,
-                           bool write, bool atomic);
+                           bool write);
 
 /* emit_call.c */
 void ff__ptx_emit_call(struct ff__ptx_emit *emit);

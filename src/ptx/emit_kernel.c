@@ -124,7 +124,7 @@ static void leave_to(struct ff__ptx_emit *emit, uint32_t region) {
 static void end_thread(struct ff__ptx_emit *emit) {
     if (emit->options->record)
         ff__ptx_record_report(emit, ff__ptx_record_site(emit), emit->function->instruction_count, 0,
-                              false, false);
+                              false);
     go(emit, FF_PTX_EXITED);
 }
 

@@ -43,9 +43,11 @@ const char *ff__ptx_address(struct ff__ptx_emit *emit, const struct ff__ptx_oper
                             enum ff__ptx_space space, enum ff__ptx_place place) {
     if (!operand->address || operand->kind == FF__PTX_LIST)
         ff__ptx_refuse(emit, "an address is missing");
-    const char *address = operand->kind == FF__PTX_REGISTER
-                              ? base_register(emit, operand, place)
-                              : ff__ptx_value(emit, operand, FF__PTX_U64, place);
+    struct ff__ptx_operand base = *operand; /* what stands in the brackets */
+    base.address = false;
+    const char *address = base.kind == FF__PTX_REGISTER
+                              ? base_register(emit, &base, place)
+                              : ff__ptx_value(emit, &base, FF__PTX_U64, place);
     if (space == FF__PTX_SHARED)
         return ff__ptx_format(emit, "(shared + %s)", address);
     if (space == FF__PTX_LOCAL)
@@ -58,10 +60,11 @@ const char *ff__ptx_address(struct ff__ptx_emit *emit, const struct ff__ptx_oper
 bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit) {
     uint32_t opcode = emit->instruction->opcode;
     enum ff__ptx_space space = ff__ptx_space_of(emit->instruction);
-    if (opcode == OP(cp) && ff__ptx_has(emit->instruction, FF__PTX_M_GLOBAL))
-        return emit->options->record && emit->kernel != NULL;
-    return emit->options->record && emit->kernel != NULL &&
-           (opcode == OP(ld) || opcode == OP(ldu) || opcode == OP(st) || opcode == OP(atom) ||
+    if (!emit->options->record || emit->kernel == NULL)
+        return false;
+    if (opcode == OP(cp))
+        return ff__ptx_has(emit->instruction, FF__PTX_M_GLOBAL);
+    return (opcode == OP(ld) || opcode == OP(ldu) || opcode == OP(st) || opcode == OP(atom) ||
             opcode == OP(red)) &&
            (space == FF__PTX_GLOBAL || space == FF__PTX_GENERIC);
 }
@@ -69,35 +72,47 @@ bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit) {
 uint32_t ff__ptx_record_site(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
     uint32_t site = kernel->sites++;
-    ff__ptx_line(&emit->body, "N%u[i] = n; n = 0;", site);
-    ff__ptx_line(&kernel->ahead, "u64 A%u[LANES]; u32 N%u[LANES];", site, site);
-    ff__ptx_line(&kernel->ahead, "for (u32 k = 0; k < count; k++) A%u[k] = N%u[k] = 0;", site,
-                 site);
+    ff__ptx_line(&emit->body, "S%u.counts[i] = n; n = 0;", site);
+    ff__ptx_line(&kernel->ahead, "struct ff_site S%u; clear_counts(&S%u, count);", site, site);
     return site;
 }
 
-void ff__ptx_record_report(struct ff__ptx_emit *emit, uint32_t site, uint32_t number, uint32_t size,
-                           bool write, bool atomic) {
-    ff__ptx_line(&emit->kernel->reports,
-                 "{const struct ff_ptx_access a_ = {%u, %u, %d, %d, first, count, A%u, N%u}; "
-                 "block->services->access(block, lanes, &a_);}",
-                 number, size, write, atomic, site, site);
+void ff__ptx_record_report(struct ff__ptx_emit *emit, uint32_t site, uint32_t pc, uint32_t size,
+                           bool write) {
+    ff__ptx_line(&emit->kernel->reports, "report(block, lanes, first, count, &S%u, %u, %u, %d);",
+                 site, pc, size, write);
 }
 
-/* Each lane leaves its address; behind the loop they are reported together. Generic addresses of
- * shared and local memory are left out. */
-static void record(struct ff__ptx_emit *emit, enum ff__ptx_space space, const char *address,
-                   uint32_t size, bool write, bool atomic) {
+/* Whether all lanes that come here access `base` and what grows by a fixed step from it. */
+static bool is_even(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,
+                    enum ff__ptx_space space) {
+    return space == FF__PTX_GLOBAL && operand->kind == FF__PTX_REGISTER &&
+           emit->instruction->guard == FF__PTX_NONE &&
+           ff__ptx_type_size(emit->function->registers[operand->index].type) == 8 &&
+           ff__ptx_shape_here(emit, operand->index) != FF__PTX_VARYING;
+}
+
+/* Behind the loop the lanes' addresses are reported together. Generic addresses of shared and local
+ * memory are left out. */
+static void record(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,
+                   enum ff__ptx_space space, uint32_t size, bool write) {
     if (!ff__ptx_is_recorded(emit))
         return;
     uint32_t site = emit->kernel->sites - 1; /* this instruction's */
-    const char *place =
-        space == FF__PTX_GLOBAL
-            ? address
-            : ff__ptx_format(emit, "global_only(%s, block, lanes, l, LOCAL)", address);
-    ff__ptx_line(&emit->body, "A%u[i] = %s;", site, place);
-    ff__ptx_record_report(emit, site, (uint32_t)(emit->instruction - emit->function->instructions),
-                          size, write, atomic);
+    uint32_t pc = (uint32_t)(emit->instruction - emit->function->instructions);
+    if (is_even(emit, operand, space)) {
+        ff__ptx_line(&emit->kernel->reports,
+                     "report_even(block, lanes, first, count, &S%u, %s, %s, %u, %u, %d);", site,
+                     ff__ptx_address(emit, operand, space, FF__PTX_AHEAD),
+                     ff__ptx_register_name(emit, operand->index, FF__PTX_STEP), pc, size, write);
+        return;
+    }
+    const char *address = ff__ptx_address(emit, operand, space, FF__PTX_IN_LANE);
+    if (space != FF__PTX_GLOBAL)
+        address = ff__ptx_format(emit, "global_only(%s, block, lanes, l, LOCAL)", address);
+    ff__ptx_line(&emit->kernel->ahead, "clear_addresses(&S%u, count);", site);
+    ff__ptx_line(&emit->body, "S%u.addresses[i] = %s;", site, address);
+    ff__ptx_record_report(emit, site, pc, size, write);
 }
 
 /* ---- loads and stores ---- */
@@ -143,7 +158,7 @@ static void load(struct ff__ptx_emit *emit) {
         ff__ptx_address(emit, ff__ptx_operand_of(emit, 1), space, FF__PTX_IN_LANE);
     const char *c_type = moved_type(emit, type);
     uint32_t size = ff__ptx_type_size(type);
-    record(emit, space, address, size * count, false, false);
+    record(emit, ff__ptx_operand_of(emit, 1), space, size * count, false);
     if (count > 1) { /* a result may be the address's register */
         ff__ptx_line(&emit->body, "{const u64 a_ = %s;", address);
         address = "a_";
@@ -173,7 +188,7 @@ static void store(struct ff__ptx_emit *emit) {
         ff__ptx_address(emit, ff__ptx_operand_of(emit, 0), space, FF__PTX_IN_LANE);
     const char *c_type = moved_type(emit, type);
     uint32_t size = ff__ptx_type_size(type);
-    record(emit, space, address, size * count, true, false);
+    record(emit, ff__ptx_operand_of(emit, 0), space, size * count, true);
     if (ff__ptx_has(instruction, FF__PTX_M_RELEASE))
         ff__ptx_line(&emit->body, "fence();");
     for (uint32_t i = 0; i < count; i++) {
@@ -203,7 +218,7 @@ static void atomic(struct ff__ptx_emit *emit, bool result) {
     ff__ptx_check(emit);
     const char *address =
         ff__ptx_address(emit, ff__ptx_operand_of(emit, first), space, FF__PTX_IN_LANE);
-    record(emit, space, address, ff__ptx_type_size(type), true, true);
+    record(emit, ff__ptx_operand_of(emit, first), space, ff__ptx_type_size(type), true);
     bool ordered = ff__ptx_has(instruction, FF__PTX_M_ACQUIRE) ||
                    ff__ptx_has(instruction, FF__PTX_M_RELEASE) ||
                    ff__ptx_has(instruction, FF__PTX_M_ACQ_REL);
@@ -262,7 +277,7 @@ static void copy(struct ff__ptx_emit *emit) {
     uint32_t size = (uint32_t)ff__ptx_operand_of(emit, 2)->bits;
     if (size != 4 && size != 8 && size != 16)
         ff__ptx_refuse(emit, "a copy of neither 4, 8 nor 16 bytes");
-    record(emit, FF__PTX_GLOBAL, from, size, false, false);
+    record(emit, ff__ptx_operand_of(emit, 1), FF__PTX_GLOBAL, size, false);
     ff__ptx_line(&emit->body, "copy_%u(%s, %s, %s);", size, to, from,
                  copied_bytes(emit, ff__ptx_format(emit, "%uu", size)));
 }

@@ -258,10 +258,14 @@ static const char *plain_value(struct ff__ptx_emit *emit, const struct ff__ptx_o
 
 const char *ff__ptx_value(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,
                           enum ff__ptx_type type, enum ff__ptx_place place) {
+    if (operand->address)
+        ff__ptx_refuse(emit, "an address where a value should be");
     const char *value = plain_value(emit, operand, type, place);
     if (!operand->negated)
         return value;
-    return ff__ptx_format(emit, type == FF__PTX_PRED ? "(u32)!%s" : "~%s", value);
+    if (type != FF__PTX_PRED)
+        ff__ptx_refuse(emit, "'!' before what is no predicate");
+    return ff__ptx_format(emit, "(u32)!%s", value);
 }
 
 /* ---- results ---- */
@@ -294,7 +298,7 @@ void ff__ptx_assign(struct ff__ptx_emit *emit, const struct ff__ptx_operand *res
                     enum ff__ptx_type type, const char *expression) {
     if (result->kind == FF__PTX_NOTHING)
         ff__ptx_line(&emit->body, "(void)(%s);", expression);
-    else if (result->kind == FF__PTX_REGISTER)
+    else if (result->kind == FF__PTX_REGISTER && !result->address && !result->negated)
         ff__ptx_line(&emit->body, "v%u = %s;", result->index,
                      ff__ptx_held(emit, result->index, type, expression));
     else

@@ -211,8 +211,8 @@ static void run_in(uint8_t *memory, const struct memory *layout, struct ff__ptx_
     ff__ptx_fault_may_come(NULL);
     for (uint64_t i = 0; i < layout->blocks; i++)
         if (running[i]->failure[0] != '\0')
-            fail(arguments->kernel->program, running[i]->code != 0 ? running[i]->code : -ENOTRECOVERABLE,
-                 running[i]->failure);
+            fail(arguments->kernel->program,
+                 running[i]->code != 0 ? running[i]->code : -ENOTRECOVERABLE, running[i]->failure);
 }
 
 /* After a failure what is left of the program's launches does nothing, as on a device. */

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "ptx/archive.h"
 #include "ptx/cubin.h"
 #include "ptx/elf.h"
 #include "ptx/fatbin_format.h"
@@ -189,8 +190,22 @@ static int add_elf(struct ff__ptx_images *images, const void *bytes, size_t size
         status = total <= size ? add_fatbins(images, section.bytes, section.size, error)
                                : ff__fail(error, -EINVAL, "damaged ELF file: sections overlap");
     }
-    if (!status && images->count == 0)
-        status = ff__fail(error, -ENOENT, "an ELF file without device code");
+    return status;
+}
+
+/* Members that are no ELF files have none: an archive's own tables, texts. */
+static int add_archive(struct ff__ptx_images *images, const void *bytes, size_t size,
+                       struct ff_error *error) {
+    struct ff__archive archive;
+    struct ff__archive_member member;
+    int status = ff__archive_open(bytes, size, &archive, error), more = 1;
+    while (!status && more) {
+        more = ff__archive_next(&archive, &member, error);
+        if (more < 0)
+            status = more;
+        else if (more && ff__elf_is(member.bytes, member.size))
+            status = add_elf(images, member.bytes, member.size, error);
+    }
     return status;
 }
 
@@ -199,19 +214,23 @@ static int add_elf(struct ff__ptx_images *images, const void *bytes, size_t size
 int ff__images_find(const void *bytes, size_t size, struct ff__ptx_images *out,
                     struct ff_error *error) {
     int status;
+    const char *kind = "a fat binary";
     *out = (struct ff__ptx_images){0};
     if (size == 0)
         status = ff__fail(error, -EINVAL, "empty");
     else if (ff__elf_is(bytes, size))
-        status = add_elf(out, bytes, size, error);
+        status = add_elf(out, bytes, size, error), kind = "an ELF file";
+    else if (ff__archive_is(bytes, size))
+        status = add_archive(out, bytes, size, error), kind = "an archive";
     else if (is_fatbin(bytes, size))
         status = add_fatbins(out, bytes, size, error);
     else if (is_text(bytes, size))
         status = add_text(out, bytes, size, error);
     else
-        status = ff__fail(error, -EINVAL, "neither PTX nor a cubin, a fat binary or an ELF file");
+        status = ff__fail(error, -EINVAL,
+                          "neither PTX nor a cubin, a fat binary, an ELF file or an archive");
     if (!status && out->count == 0)
-        status = ff__fail(error, -ENOENT, "a fat binary without images");
+        status = ff__fail(error, -ENOENT, "%s without device code", kind);
     if (status)
         ff__images_free(out);
     return status;

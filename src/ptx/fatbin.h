@@ -1,5 +1,5 @@
-/* Images of device code in a file: PTX, a cubin, a fat binary, or an ELF file of a host with fat
- * binaries in it. */
+/* Images of device code in a file: PTX, a cubin, a fat binary, an ELF file of a host with fat
+ * binaries in it, or an archive of those. */
 #ifndef FF_PTX_FATBIN_H
 #define FF_PTX_FATBIN_H
 
@@ -22,7 +22,7 @@ struct ff__ptx_images {
     uint32_t count;
 };
 
-/* Finds all of them. -EINVAL: no such file, or damaged; -ENOENT: an ELF file without any; -ENOMEM.
+/* Finds all of them. -EINVAL: no such file, or damaged; -ENOENT: it has none; -ENOMEM.
  * `bytes` must outlive the images, which are freed with ff__images_free(). */
 int ff__images_find(const void *bytes, size_t size, struct ff__ptx_images *out,
                     struct ff_error *error);

@@ -1,6 +1,6 @@
 #include "ptx/mma.h"
 
-#include "ptx/half.h"
+#include "ptx/device/half.h"
 #include <stdbool.h>
 #include <string.h>
 
@@ -67,8 +67,8 @@ static uint32_t packed_reals(enum element type) {
 /* The elements of one register in all lanes. */
 static void read_reals(enum element type, const uint32_t *words, float values[2][LANES]) {
     for (uint32_t l = 0; type == F16 && l < LANES; l++) {
-        values[0][l] = ff__half_value(words[l] & 0xffff);
-        values[1][l] = ff__half_value(words[l] >> 16);
+        values[0][l] = cvt_f32_f16(words[l] & 0xffff);
+        values[1][l] = cvt_f32_f16((uint16_t)(words[l] >> 16));
     }
     for (uint32_t l = 0; type == BF16 && l < LANES; l++) {
         values[0][l] = as_f32(words[l] << 16);
@@ -112,11 +112,11 @@ static void read_c(const struct shape *shape, const uint32_t *words, double c[RO
     for (uint32_t i = 0; i < 4; i++)
         for (uint32_t l = 0; l < LANES; l++)
             c[row_of(l, i)][column_of(l, i)] =
-                shape->halves ? ff__half_value(words[i / 2 * LANES + l] >> i % 2 * 16 & 0xffff)
+                shape->halves ? cvt_f32_f16(words[i / 2 * LANES + l] >> i % 2 * 16 & 0xffff)
                               : as_f32(words[i * LANES + l]);
 }
 
-static uint32_t rounded(double value) {
+static uint32_t as_single(double value) {
     return value == value ? as_u32((float)value) : 0x7fffffff;
 }
 
@@ -124,8 +124,8 @@ static void write_d(const struct shape *shape, double d[ROWS][COLUMNS], uint32_t
     for (uint32_t i = 0; i < 4; i += shape->halves ? 2 : 1, words += LANES)
         for (uint32_t l = 0; l < LANES; l++) {
             const double *from = &d[row_of(l, i)][column_of(l, i)];
-            words[l] = shape->halves ? ff__half_rounded(from[0]) | ff__half_rounded(from[1]) << 16
-                                     : rounded(from[0]);
+            words[l] = shape->halves ? cvt_f16_f64(from[0]) | (uint32_t)cvt_f16_f64(from[1]) << 16
+                                     : as_single(from[0]);
         }
 }
 
@@ -143,7 +143,7 @@ static void multiply_reals(const struct shape *shape, const uint32_t *in, uint32
 
 /* ---- integers ---- */
 
-static int16_t byte_of(enum element type, uint32_t word, uint32_t index) {
+static int16_t integer_at(enum element type, uint32_t word, uint32_t index) {
     uint32_t byte = word >> 8 * index & 0xff;
     return (int16_t)(type == S8 ? (int8_t)byte : (int32_t)byte);
 }
@@ -155,13 +155,13 @@ static void multiply_integers(const struct shape *shape, bool saturates, const u
         for (uint32_t l = 0; l < LANES; l++) {
             struct place place = place_in_a(l, reg, 4);
             for (uint32_t i = 0; i < 4; i++)
-                a[place.line][place.depth + i] = byte_of(shape->a, in[l], i);
+                a[place.line][place.depth + i] = integer_at(shape->a, in[l], i);
         }
     for (uint32_t reg = 0; reg < shape->depth / 16u; reg++, in += LANES)
         for (uint32_t l = 0; l < LANES; l++) {
             struct place place = place_in_b(l, reg, 4);
             for (uint32_t i = 0; i < 4; i++)
-                b[place.line][place.depth + i] = byte_of(shape->b, in[l], i);
+                b[place.line][place.depth + i] = integer_at(shape->b, in[l], i);
         }
     for (uint32_t i = 0; i < 4; i++)
         for (uint32_t l = 0; l < LANES; l++) {

@@ -7,17 +7,33 @@
 #include <stdio.h>
 #include <string.h>
 
+#define QUOTED 100 /* characters of an instruction */
+
+static int instruction_length(const struct ff__ptx_reader *reader) {
+    const char *text = reader->instruction;
+    int length = 0;
+    while (length < QUOTED && text + length < reader->end && strchr(";\n\r", text[length]) == NULL)
+        length++;
+    return length;
+}
+
+/* What is quoted need not be text, and a message is one line. */
+static void clean(char *message) {
+    for (; *message != '\0'; message++)
+        if (*message < ' ' || *message > '~')
+            *message = '?';
+}
+
 _Noreturn void ff__ptx_wrong(struct ff__ptx_reader *reader, const char *format, ...) {
     int used = snprintf(reader->message, sizeof reader->message, "line %u: ", reader->line);
-    if (reader->instruction != NULL) {
-        size_t length = strcspn(reader->instruction, ";\n\r");
+    if (reader->instruction != NULL)
         used += snprintf(reader->message + used, sizeof reader->message - (size_t)used,
-                         "%.*s: ", (int)(length < 100 ? length : 100), reader->instruction);
-    }
+                         "%.*s: ", instruction_length(reader), reader->instruction);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(reader->message + used, sizeof reader->message - (size_t)used, format, arguments);
     va_end(arguments);
+    clean(reader->message);
     reader->code = -EINVAL;
     longjmp(*reader->leave, 1);
 }

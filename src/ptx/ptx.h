@@ -104,7 +104,8 @@ struct ff__ptx_variable {
     bool is_array, is_extern;
     uint32_t align;
     uint64_t size;    /* bytes; 0: `[]`, dynamic shared memory */
-    uint8_t *initial; /* size bytes, or NULL: zeros */
+    uint8_t *initial; /* of its first bytes; the others are zeros */
+    uint32_t initial_size;
     struct ff__ptx_reference {
         uint64_t at;      /* bytes into the variable */
         const char *name; /* of the variable or function whose address is there */

@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 
+#define UNUSED_REGISTERS 65536u /* that a module may declare beyond what its text has room for */
+
 static void version(struct ff__ptx_reader *reader) {
     struct ff__ptx_token token = reader->token;
     ff__ptx_next(reader);
@@ -239,6 +241,7 @@ int ff__ptx_read(const char *text, size_t size, struct ff__ptx_module **out,
     jmp_buf leave;
     reader->at = text;
     reader->end = text + size;
+    reader->registers_left = size + UNUSED_REGISTERS;
     reader->line = 1;
     reader->arena = arena;
     reader->module = made;

@@ -68,6 +68,8 @@ struct ff__ptx_reader {
     struct ff__ptx_label_name *labels[FF__PTX_LABEL_BUCKETS];
     struct ff__ptx_function *function; /* that is being read */
     const char *instruction;           /* where the present one begins, or NULL: for messages */
+    uint32_t nested;                   /* how deep its operand is that is being read */
+    uint64_t registers_left;           /* how many more the module may declare */
     int code;
     char message[256];
     jmp_buf *leave;

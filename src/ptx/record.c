@@ -6,25 +6,15 @@
 #include "base/map.h"
 #include <farfault/mask.h>
 
-#define MOST_ENTRIES    256u  /* instructions of a warp that are put together */
-#define MOST_EVENTS     1024u /* that are handed over together */
-#define MOST_AHEAD      64u   /* entries that are searched for one of the same instruction */
+#define MOST_ENTRIES 1024u /* instructions of a warp that are put together */
+#define MOST_EVENTS  1024u /* that are handed over together */
+#define MOST_AHEAD   64u   /* entries that are searched for one of the same instruction */
+#define SECTOR       32u
 
-#define SECTOR          32u
-#define PAGE_SECTORS    (FF_PAGE_SIZE / SECTOR)
-#define MOST_PAGES      (2u * FF_PTX_WARP) /* an access is smaller than a page */
-#define WORDS_OF_A_PAGE (PAGE_SECTORS / 64)
-
-/* An instruction of a warp. */
+/* An instruction of a warp, put together from reports. */
 struct warp_entry {
-    uint32_t pc, size;
-    uint32_t instructions; /* of its lanes since their last access, the most */
-    bool write;
-    uint64_t addresses[FF_PTX_WARP]; /* 0: the lane takes no part */
-};
-
-struct page_sectors {
-    uint64_t number, sectors[WORDS_OF_A_PAGE];
+    struct ff_ptx_access access;
+    struct ff_ptx_page pages[FF_PTX_WARP];
 };
 
 struct ff__ptx_recording {
@@ -32,15 +22,22 @@ struct ff__ptx_recording {
     uint32_t device;
     uint32_t code; /* tells this kernel's PCs from others' */
 
-    /* The warp that reports, and what it has executed in this round. */
+    /* The warp that reports, and what some of its lanes have executed in this round. */
     struct ff__ptx_running *running;
     uint32_t warp, entry_count;
-    uint32_t next[FF_PTX_WARP]; /* by lane: the entry behind the last that it has part in */
+    /* By lane: the entry behind the last that it has part in. Of `lanes`, which were the last to
+     * report, it is `from`. */
+    uint32_t next[FF_PTX_WARP], lanes, from;
     struct warp_entry entries[MOST_ENTRIES];
 
     uint32_t event_count;
     struct ff_warp_access events[MOST_EVENTS];
 };
+
+static void forget(struct ff__ptx_recording *recording) {
+    recording->entry_count = recording->lanes = 0;
+    memset(recording->next, 0, sizeof recording->next);
+}
 
 struct ff__ptx_recording *ff__ptx_record_begin(struct ff_context *context, uint32_t device,
                                                const struct ff_ptx_code *code) {
@@ -52,6 +49,7 @@ struct ff__ptx_recording *ff__ptx_record_begin(struct ff_context *context, uint3
     recording->code = (uint32_t)ff__hash_bytes(0, code->name, strlen(code->name));
     recording->running = NULL;
     recording->warp = recording->entry_count = recording->event_count = 0;
+    forget(recording);
     return recording;
 }
 
@@ -74,108 +72,100 @@ static struct ff_warp_access *add_event(struct ff__ptx_recording *recording, uin
     return event;
 }
 
-static struct page_sectors *page_of(struct page_sectors *pages, uint32_t *count, uint64_t number) {
-    for (uint32_t i = *count; i-- > 0;)
-        if (pages[i].number == number)
-            return &pages[i];
-    pages[*count] = (struct page_sectors){.number = number};
-    return &pages[(*count)++];
+static uint32_t bytes_of(const struct ff_ptx_page *page) {
+    return SECTOR * (uint32_t)(__builtin_popcountll(page->sectors[0]) +
+                               __builtin_popcountll(page->sectors[1]));
 }
 
-/* Pages in the order in which lanes access them. */
-static uint32_t find_pages(const struct warp_entry *entry, struct page_sectors pages[MOST_PAGES]) {
-    uint32_t count = 0;
-    for (uint32_t lane = 0; lane < FF_PTX_WARP; lane++) {
-        uint64_t address = entry->addresses[lane];
-        if (address == 0)
-            continue;
-        uint64_t last = (address + entry->size - 1) / SECTOR;
-        for (uint64_t sector = address / SECTOR; sector <= last; sector++) {
-            struct page_sectors *page = page_of(pages, &count, sector / PAGE_SECTORS);
-            page->sectors[sector / 64 % WORDS_OF_A_PAGE] |= UINT64_C(1) << sector % 64;
-        }
-    }
-    return count;
-}
-
-static uint32_t bytes_of(const struct page_sectors *page) {
-    uint32_t sectors = 0;
-    for (uint32_t i = 0; i < WORDS_OF_A_PAGE; i++)
-        sectors += (uint32_t)__builtin_popcountll(page->sectors[i]);
-    return sectors * SECTOR;
-}
-
-static void tell(struct ff__ptx_recording *recording, const struct warp_entry *entry) {
-    struct page_sectors pages[MOST_PAGES];
-    uint32_t count = find_pages(entry, pages), *rest = &recording->running->rest[recording->warp];
-    *rest += entry->instructions;
-    if (recording->event_count + count > MOST_EVENTS)
+static void tell(struct ff__ptx_recording *recording, const struct ff_ptx_access *access) {
+    uint32_t *rest = &recording->running->rest[recording->warp];
+    *rest += access->instructions;
+    if (recording->event_count + access->page_count > MOST_EVENTS)
         hand_over(recording);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < access->page_count; i++) {
         struct ff_warp_access *event = add_event(recording, recording->warp);
-        event->address = (const void *)(uintptr_t)(pages[i].number * FF_PAGE_SIZE);
-        event->pc = recording->code + entry->pc;
+        event->address = (const void *)(uintptr_t)(access->pages[i].number * FF_PAGE_SIZE);
+        event->pc = recording->code + access->pc;
         event->instructions = *rest;
-        event->bytes = bytes_of(&pages[i]);
-        event->write = entry->write;
+        event->bytes = bytes_of(&access->pages[i]);
+        event->write = access->write;
         *rest = 0;
     }
 }
 
 static void tell_all(struct ff__ptx_recording *recording) {
+    if (recording->entry_count == 0)
+        return;
     for (uint32_t i = 0; i < recording->entry_count; i++)
-        tell(recording, &recording->entries[i]);
-    recording->entry_count = 0;
-    memset(recording->next, 0, sizeof recording->next);
+        tell(recording, &recording->entries[i].access);
+    forget(recording);
 }
 
 /* ---- reports ---- */
 
+static void report_from(struct ff__ptx_recording *recording, uint32_t lanes) {
+    uint32_t from = 0;
+    for (uint32_t last = recording->lanes; last != 0; last &= last - 1)
+        recording->next[__builtin_ctz(last)] = recording->from;
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+        uint32_t next = recording->next[__builtin_ctz(left)];
+        from = next > from ? next : from;
+    }
+    recording->lanes = lanes;
+    recording->from = from;
+}
+
 /* The first entry of this instruction behind all that these lanes have part in. */
 static struct warp_entry *find_entry(struct ff__ptx_recording *recording,
                                      const struct ff_ptx_access *access) {
-    uint32_t from = 0;
-    for (uint32_t k = 0; k < access->count; k++)
-        if (access->instructions[k] != 0 && recording->next[access->first + k] > from)
-            from = recording->next[access->first + k];
+    if (access->lanes != recording->lanes)
+        report_from(recording, access->lanes);
+    uint32_t from = recording->from;
     for (uint32_t i = from; i < recording->entry_count && i < from + MOST_AHEAD; i++)
-        if (recording->entries[i].pc == access->pc)
+        if (recording->entries[i].access.pc == access->pc)
             return &recording->entries[i];
     if (recording->entry_count == MOST_ENTRIES)
         tell_all(recording);
     struct warp_entry *entry = &recording->entries[recording->entry_count++];
-    *entry = (struct warp_entry){
-        .pc = access->pc, .size = access->size, .write = access->write || access->atomic};
+    entry->access =
+        (struct ff_ptx_access){.pc = access->pc, .write = access->write, .pages = entry->pages};
     return entry;
 }
 
-static bool any_came(const struct ff_ptx_access *access) {
-    uint32_t any = 0;
-    for (uint32_t k = 0; k < access->count; k++)
-        any |= access->instructions[k];
-    return any != 0;
+static void add_page(struct warp_entry *entry, const struct ff_ptx_page *page) {
+    uint32_t *count = &entry->access.page_count;
+    for (uint32_t i = *count; i-- > 0;)
+        if (entry->pages[i].number == page->number) {
+            entry->pages[i].sectors[0] |= page->sectors[0];
+            entry->pages[i].sectors[1] |= page->sectors[1];
+            return;
+        }
+    entry->pages[(*count)++] = *page;
+}
+
+static void add(struct ff__ptx_recording *recording, const struct ff_ptx_access *access) {
+    struct warp_entry *entry = find_entry(recording, access);
+    recording->lanes = access->lanes;
+    recording->from = (uint32_t)(entry - recording->entries) + 1;
+    if (access->instructions > entry->access.instructions)
+        entry->access.instructions = access->instructions;
+    for (uint32_t i = 0; i < access->page_count; i++)
+        add_page(entry, &access->pages[i]);
 }
 
 void ff__ptx_record(struct ff__ptx_recording *recording, struct ff__ptx_running *running,
                     const struct ff_ptx_lanes *lanes, const struct ff_ptx_access *access) {
     uint32_t warp = lanes->first / FF_PTX_WARP;
-    if (!any_came(access))
-        return;
     if (running != recording->running || warp != recording->warp) {
         tell_all(recording);
         recording->running = running;
         recording->warp = warp;
     }
-    struct warp_entry *entry = find_entry(recording, access);
-    uint32_t next = (uint32_t)(entry - recording->entries) + 1;
-    for (uint32_t k = 0; k < access->count; k++) {
-        uint32_t lane = access->first + k, instructions = access->instructions[k];
-        if (instructions == 0)
-            continue;
-        recording->next[lane] = next;
-        entry->addresses[lane] = access->addresses[k];
-        entry->instructions =
-            instructions > entry->instructions ? instructions : entry->instructions;
+    if (access->lanes == UINT32_MAX >> (FF_PTX_WARP - lanes->count)) {
+        tell_all(recording); /* no lane can take part in these any more, nor in this one */
+        tell(recording, access);
+    } else {
+        add(recording, access);
     }
 }
 

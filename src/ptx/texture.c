@@ -1,7 +1,7 @@
 #include "ptx/texture_internal.h"
 
 #include "ptx/device/abi.h"
-#include "ptx/half.h"
+#include "ptx/device/half.h"
 #include <string.h>
 
 static const struct ff__ptx_texture *find(const struct ff_ptx_block *block, uint64_t object,
@@ -39,7 +39,7 @@ static uint32_t read_channel(const struct ff__ptx_texture *texture, const uint8_
         return texture->promoted ? fraction((int16_t)half, INT16_MAX) : (uint32_t)(int16_t)half;
     case FF__PTX_TEXEL_F16:
         memcpy(&half, at, sizeof half);
-        return as_u32(ff__half_value(half));
+        return as_u32(cvt_f32_f16(half));
     default:
         memcpy(&word, at, sizeof word);
         return word;

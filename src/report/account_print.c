@@ -127,11 +127,11 @@ void ff__account_excuse(const struct ff__account *account, char *out, size_t siz
         list_fallbacks(account, file);
     } else if (account->launches) {
         fprintf(file,
-                "made no OpenCL buffers; its %" PRIu64 " launches used memory of their own, such "
+                "made no buffers; its %" PRIu64 " launches used memory of their own, such "
                 "as malloc's (system SVM), which farfault does not manage",
                 account->launches);
     } else {
-        fputs("looked at OpenCL devices, but made no buffers", file);
+        fputs("looked at devices, but made no buffers", file);
     }
     fclose(file);
 }

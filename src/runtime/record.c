@@ -83,8 +83,10 @@ bool ff_records_accesses(const struct ff_context *context) {
 
 void ff_record_accesses(struct ff_context *context, uint32_t device,
                         const struct ff_warp_access *accesses, size_t count) {
-    if (ff_records_accesses(context) && device < context->config.devices)
-        ff__record_accesses(context->recorder, device, accesses, count, context->description.base);
+    if (!ff_records_accesses(context) || device >= context->config.devices)
+        return;
+    ff__record_accesses(context->recorder, device, accesses, count, context->description.base);
+    ff__pipeline_used(&context->pipeline, device + 1, accesses, count);
 }
 
 /* ---- what the host does ---- */

@@ -60,9 +60,6 @@ struct ff__trace_encoder {
 int ff__trace_encoder_init(struct ff__trace_encoder *encoder);
 void ff__trace_encoder_fini(struct ff__trace_encoder *encoder);
 
-/* Whether the block has room for another event. */
-bool ff__trace_encoder_has_room(const struct ff__trace_encoder *encoder);
-
 /* There must be room, the kind known, and the time not before the last one. */
 void ff__trace_encode(struct ff__trace_encoder *encoder, const struct ff_trace_event *event);
 
@@ -71,6 +68,13 @@ void ff__trace_encoder_reset(struct ff__trace_encoder *encoder);
 
 static inline size_t ff__trace_column_size(const struct ff__trace_encoder *encoder, int column) {
     return (size_t)(encoder->at[column] - encoder->start[column]);
+}
+
+/* Whether the block has room for another event. */
+static inline bool ff__trace_encoder_has_room(const struct ff__trace_encoder *encoder) {
+    return encoder->events < FF__TRACE_EVENTS_MAX &&
+           ff__trace_column_size(encoder, FF__COLUMN_NAME) + FF__TRACE_NAME_MAX + 1 <=
+               FF__TRACE_NAMES_MAX;
 }
 
 struct ff__trace_decoder {

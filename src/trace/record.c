@@ -7,8 +7,8 @@
 #include "base/lock.h"
 #include "base/queue.h"
 #include "base/thread.h"
-#include "trace/codec.h"
 #include "trace/touchers.h"
+#include "trace/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EVENTS_MAX  8192u /* on their way to the writing thread */
-#define EVENTS_WAKE 1024u /* so many are worth waking it */
+#define BLOCKS 4u /* a power of two; one is filled while others are written */
 
 /* What a block of the managed addresses belongs to. */
 struct owner {
@@ -32,12 +31,13 @@ struct owner {
 };
 
 struct ff__recorder {
-    struct ff__lock lock;    /* held while recording */
-    struct ff__queue events; /* struct ff_trace_event, whose name is the queue's */
-    uint32_t untold;         /* events since the writing thread was woken */
-    bool over;               /* nothing is recorded any more */
-    bool launched, accessed; /* there were launches; there were accesses */
-    struct owner *owners;    /* [block] */
+    struct ff__lock lock; /* held while recording */
+    struct ff__trace_encoder blocks[BLOCKS];
+    struct ff__trace_encoder *block; /* the one that is filled */
+    struct ff__queue full, empty;    /* others: pointers */
+    bool over;                       /* nothing is recorded any more */
+    bool launched, accessed;         /* there were launches; there were accesses */
+    struct owner *owners;            /* [block] */
     struct ff__touchers touchers;
     uint64_t block_limit, start_ns;
     char *path;
@@ -64,29 +64,27 @@ static void warn(const struct ff__recorder *recorder) {
                  recorder->path, strerror(-recorder->status));
 }
 
-static void write_event(struct ff__recorder *recorder, const struct ff_trace_event *event) {
-    if (recorder->status)
+static void write_block(struct ff__recorder *recorder, struct ff__trace_encoder *block) {
+    int status = ff__trace_write_block(recorder->writer, block);
+    if (!status || recorder->status)
         return;
-    int status = ff_trace_write(recorder->writer, event);
-    if (!status)
-        return;
-    ff_trace_abandon(recorder->writer);
-    recorder->writer = NULL;
     __atomic_store_n(&recorder->status, status, __ATOMIC_RELAXED);
     warn(recorder);
 }
 
 static void end_trace(struct ff__recorder *recorder) {
-    if (recorder->writer && !recorder->keeps)
+    if (!recorder->keeps || recorder->status) {
         ff_trace_abandon(recorder->writer);
-    else if (recorder->writer && (recorder->status = ff_trace_finish(recorder->writer)) < 0)
+        return;
+    }
+    recorder->status = ff_trace_finish(recorder->writer);
+    if (recorder->status)
         warn(recorder);
-    recorder->writer = NULL;
 }
 
 static void *write_events(void *argument) {
     struct ff__recorder *recorder = argument;
-    struct ff_trace_event event;
+    struct ff__trace_encoder *block;
     const int kept = STDERR_FILENO;      /* for warnings */
     ff__descriptors_keep_only(&kept, 1); /* the program cannot close the file */
     recorder->status = ff_trace_create(recorder->path, &recorder->info, &recorder->writer);
@@ -95,18 +93,32 @@ static void *write_events(void *argument) {
     while (!last) {
         wait_for(&recorder->wake);
         last = __atomic_load_n(&recorder->ends, __ATOMIC_ACQUIRE);
-        while (ff__queue_pop(&recorder->events, &event)) {
-            write_event(recorder, &event);
-            free((char *)(uintptr_t)event.name);
+        while (ff__queue_pop(&recorder->full, &block)) {
+            write_block(recorder, block);
+            ff__queue_push(&recorder->empty, &block);
         }
     }
-    end_trace(recorder);
+    if (recorder->writer)
+        end_trace(recorder);
     return NULL;
 }
 
+static int make_blocks(struct ff__recorder *recorder) {
+    if (ff__queue_init(&recorder->full, BLOCKS, sizeof recorder->block) ||
+        ff__queue_init(&recorder->empty, BLOCKS, sizeof recorder->block))
+        return -ENOMEM;
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        recorder->block = &recorder->blocks[i];
+        if (ff__trace_encoder_init(recorder->block))
+            return -ENOMEM;
+        if (i + 1 < BLOCKS) /* the last one is filled first */
+            ff__queue_push(&recorder->empty, &recorder->block);
+    }
+    return 0;
+}
+
 static int start_writing(struct ff__recorder *recorder) {
-    if (!recorder->owners || !recorder->path ||
-        ff__queue_init(&recorder->events, EVENTS_MAX, sizeof(struct ff_trace_event)))
+    if (!recorder->owners || !recorder->path || make_blocks(recorder))
         return -ENOMEM;
     int status = ff__thread_start(&recorder->thread, write_events, recorder, "ff-record");
     if (status)
@@ -117,9 +129,16 @@ static int start_writing(struct ff__recorder *recorder) {
     return recorder->status;
 }
 
+static void give_block(struct ff__recorder *recorder) {
+    ff__queue_push(&recorder->full, &recorder->block); /* which has room for all there are */
+    sem_post(&recorder->wake);
+}
+
 /* No thread records any more. */
 static void stop_writing(struct ff__recorder *recorder, bool keeps) {
     recorder->keeps = keeps;
+    if (recorder->block->events > 0)
+        give_block(recorder);
     __atomic_store_n(&recorder->ends, true, __ATOMIC_RELEASE);
     sem_post(&recorder->wake);
     pthread_join(recorder->thread, NULL);
@@ -154,7 +173,10 @@ static void read_command(char *out, size_t size) {
 static void release(struct ff__recorder *recorder) {
     if (recorder->owners)
         ff__lazy_unmap(recorder->owners, recorder->block_limit * sizeof *recorder->owners);
-    ff__queue_fini(&recorder->events);
+    ff__queue_fini(&recorder->full);
+    ff__queue_fini(&recorder->empty);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        ff__trace_encoder_fini(&recorder->blocks[i]);
     sem_destroy(&recorder->wake);
     sem_destroy(&recorder->opened);
     ff__lock_fini(&recorder->lock);
@@ -249,19 +271,17 @@ static void end(struct ff__recorder *recorder) {
     ff__lock_release(&recorder->lock);
 }
 
-static void wake(struct ff__recorder *recorder) {
-    recorder->untold = 0;
-    sem_post(&recorder->wake);
+static void next_block(struct ff__recorder *recorder) {
+    give_block(recorder);
+    while (!ff__queue_pop(&recorder->empty, &recorder->block))
+        sched_yield();
 }
 
 /* What it does must be safe in a signal handler. */
 static void put(struct ff__recorder *recorder, const struct ff_trace_event *event) {
-    while (!ff__queue_push(&recorder->events, event)) {
-        wake(recorder);
-        sched_yield();
-    }
-    if (++recorder->untold == EVENTS_WAKE)
-        wake(recorder);
+    if (!ff__trace_encoder_has_room(recorder->block))
+        next_block(recorder);
+    ff__trace_encode(recorder->block, event);
 }
 
 /* Sets range and page of an offset, and the range's home; false: no range is there. */
@@ -328,8 +348,7 @@ void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t 
     /* a copy, of a name that may lie in managed memory; without one there is no memory for it */
     char *copy = name ? strndup(name, FF__TRACE_NAME_MAX) : NULL;
     event.name = copy;
-    bool records = begin(recorder, &event.time_ns);
-    if (records) {
+    if (begin(recorder, &event.time_ns)) {
         recorder->launched = true;
         if (begins)
             ff__touchers_begin(&recorder->touchers);
@@ -338,8 +357,7 @@ void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t 
         put(recorder, &event);
         end(recorder);
     }
-    if (!records)
-        free(copy);
+    free(copy);
 }
 
 void ff__record_accesses(struct ff__recorder *recorder, uint32_t device,

@@ -3,10 +3,9 @@
  * One lock orders the events and their times. It is never held while anybody's memory is touched
  * that could be managed, because the fault could only be served by a thread that wants the lock.
  *
- * Events are copied into a queue, which is all that happens in a faulting thread's signal handler
- * (`handler=sigbus`): a thread of the recorder's own, to which no signal comes, codes, compresses
- * and writes them. When the disk cannot keep up, events wait for room in the queue; none is left
- * out. */
+ * Events are coded into a block in memory, which is all that happens in a faulting thread's signal
+ * handler (`handler=sigbus`): a thread of the recorder's own, to which no signal comes, compresses
+ * and writes blocks. When it cannot keep up, events wait for an empty block; none is left out. */
 #ifndef FF_TRACE_RECORD_H
 #define FF_TRACE_RECORD_H
 

@@ -1,9 +1,8 @@
-#include <farfault/trace.h>
+#include "trace/writer.h"
 
 #include "base/checksum.h"
 #include "base/new_file.h"
 #include "base/sized.h"
-#include "trace/codec.h"
 #include "trace/file.h"
 
 #include <errno.h>
@@ -88,8 +87,8 @@ int ff_trace_create_sized(const char *path, const struct ff_trace_info *wanted, 
 /* ---- blocks ---- */
 
 /* The columns go into one frame, one after the other, after their lengths. */
-static int compress(struct ff_trace_writer *writer, struct ff__trace_block *block) {
-    const struct ff__trace_encoder *encoder = &writer->encoder;
+static int compress(struct ff_trace_writer *writer, const struct ff__trace_encoder *encoder,
+                    struct ff__trace_block *block) {
     uint8_t lengths[FF__TRACE_COLUMNS * 4];
     ZSTD_outBuffer out = {writer->out + FF__TRACE_BLOCK_HEAD, FF__TRACE_STORED_MAX, 0};
     ZSTD_inBuffer in = {lengths, sizeof lengths, 0};
@@ -111,19 +110,21 @@ static int compress(struct ff_trace_writer *writer, struct ff__trace_block *bloc
     return left == 0 ? 0 : -ENOMEM; /* there is room for the worst case: nothing else can fail */
 }
 
-static int write_block(struct ff_trace_writer *writer) {
+int ff__trace_write_block(struct ff_trace_writer *writer, struct ff__trace_encoder *encoder) {
     struct ff__trace_block block = {
-        .mark = FF__TRACE_MARK_BLOCK, .events = writer->encoder.events, .first = writer->written};
-    int status = compress(writer, &block);
-    if (status)
-        return status;
+        .mark = FF__TRACE_MARK_BLOCK, .events = encoder->events, .first = writer->written};
+    if (!writer->status)
+        writer->status = compress(writer, encoder, &block);
+    ff__trace_encoder_reset(encoder);
+    if (writer->status)
+        return writer->status;
     uint8_t *head = writer->out;
     ff__trace_put_block(head, &block);
     ff__put_u32(head + FF__TRACE_BLOCK_HEAD - 4,
                 ff__trace_block_sum(head, head + FF__TRACE_BLOCK_HEAD, block.stored));
     writer->written += block.events;
-    ff__trace_encoder_reset(&writer->encoder);
-    return ff__new_file_write(&writer->file, head, FF__TRACE_BLOCK_HEAD + block.stored);
+    return writer->status =
+               ff__new_file_write(&writer->file, head, FF__TRACE_BLOCK_HEAD + block.stored);
 }
 
 static int write_end(struct ff_trace_writer *writer) {
@@ -141,9 +142,8 @@ static int write_event(struct ff_trace_writer *writer, const struct ff_trace_eve
         return writer->status;
     if ((unsigned)event->kind >= FF_TRACE_KINDS || event->time_ns < writer->last_ns)
         return writer->status = -EINVAL;
-    if (!ff__trace_encoder_has_room(&writer->encoder))
-        writer->status = write_block(writer);
-    if (writer->status)
+    if (!ff__trace_encoder_has_room(&writer->encoder) &&
+        ff__trace_write_block(writer, &writer->encoder))
         return writer->status;
     writer->last_ns = event->time_ns;
     ff__trace_encode(&writer->encoder, event);
@@ -160,9 +160,9 @@ int ff_trace_write_sized(struct ff_trace_writer *writer, const struct ff_trace_e
 }
 
 int ff_trace_finish(struct ff_trace_writer *writer) {
+    if (writer->encoder.events > 0)
+        ff__trace_write_block(writer, &writer->encoder);
     int status = writer->status;
-    if (!status && writer->encoder.events > 0)
-        status = write_block(writer);
     if (!status)
         status = write_end(writer);
     if (status)

@@ -110,19 +110,19 @@ fi
 # ---- nothing managed
 
 mistake 0 \
-    'farfault run: nothing was managed: ./client looked at OpenCL devices, but made no buffers' \
+    'farfault run: nothing was managed: ./client looked at devices, but made no buffers' \
     run -- ./client devices
 mistake 0 \
     "farfault run: nothing was managed: ./client used only what farfault does not manage: \
 clCreateImage (1 call)" \
     run -- ./client image
 mistake 0 \
-    "farfault run: nothing was managed: ./client made no OpenCL buffers; its 1 launches used \
+    "farfault run: nothing was managed: ./client made no buffers; its 1 launches used \
 memory of their own, *" \
     run -- ./client malloc
 mistake 0 'farfault run: nothing was managed: ./client looked *' run --quiet -- ./client devices
 LD_PRELOAD=$preload ./client devices 2>err
-has err 'farfault: nothing was managed: this program looked at OpenCL devices'
+has err 'farfault: nothing was managed: this program looked at devices'
 FARFAULT_MEMROY=4M LD_PRELOAD=$preload ./client devices 2>err
 has err \
     "farfault: the environment has FARFAULT_MEMROY, which is not a setting; the nearest is \
@@ -264,8 +264,8 @@ find kernels -name '*.so' | sort | cmp - compiled || fail 'compiled again'
 
 wait $idle
 [ "$(wc -l <idle)" -eq 2 ] || fail "not two lines: $(cat idle)"
-has idle 'farfault run: sleep has called no OpenCL function so far: nothing is managed yet'
+has idle 'farfault run: sleep has called no OpenCL or CUDA function so far: nothing is managed yet'
 has idle \
-    'farfault run: nothing was managed: sleep called no OpenCL function that farfault could see'
+    'farfault run: nothing was managed: sleep called no OpenCL or CUDA function'
 
 finish

@@ -100,7 +100,7 @@ status 0 run --json=run.json sh -c 'echo its output && exec programs/atax'
 has out 'its output'
 [ "$(wc -l <run.csv)" -eq 2 ] || fail "CSV: $(cat run.csv)"
 has run.csv 'sh,auto,,'
-mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run \
+mistake 0 'farfault run: nothing was managed: true called no OpenCL or CUDA function *' run \
     --json=none.json -- true
 json none.json false good
 json none.json false runs 0 good
@@ -112,16 +112,16 @@ esac
 
 # ---- programs that farfault has no part in
 
-mistake 0 'farfault run: nothing was managed: true called no OpenCL function *' run -- true
+mistake 0 'farfault run: nothing was managed: true called no OpenCL or CUDA function *' run -- true
 mistake 0 'farfault run: nothing was managed: true *' run --quiet -- true
 mistake 42 'farfault run: nothing was managed: sh *' run -- sh -c 'exit 42'
 cp "$static_stub" static
 status 0 run -- ./static
-has err 'farfault run: nothing was managed: ./static called no OpenCL function'
+has err 'farfault run: nothing was managed: ./static called no OpenCL or CUDA function'
 [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
 cp "$static_stub" cg
 status 3 run --quiet -- ./cg
-has err 'farfault run: nothing was managed: ./cg called no OpenCL function'
+has err 'farfault run: nothing was managed: ./cg called no OpenCL or CUDA function'
 # what a program did is read from memory, so that there is no file between it and farfault
 export TMPDIR="$scratch/missing"
 status 0 run --json=memory.json -- programs/atax

@@ -25,6 +25,15 @@ status 0 train $nw --output broken.model
 cmp -s straight.model broken.model || fail "another model than without the interruption"
 status 0 predict straight.model nw:n=256 --bench
 has out 'one prediction'
+
+# A trace of a program is the same program.
+status 0 train nw:n=256 --steps 9 --csv
+mv out modelled
+status 0 sim nw:n=256 --systems demand --memory 100% --gpu gtx1080ti --trace nw.trace
+status 0 train nw.trace --steps 9 --csv
+sed s/nw.trace/nw:n=256/ out | cmp -s - modelled || fail "other scores for a trace: $(cat out)"
+mistake 2 'farfault train: ./none.trace: No such file or directory' train ./none.trace
+
 status 0 predict straight.model nw:n=256 --json
 json out predict command
 json out nw:n=256 runs 0 subject

@@ -4,7 +4,8 @@
 
 # ---- help and version
 
-for command in '' run compare list sim replay repro record probe import export top train predict; do
+for command in '' run compare list sim replay repro record probe import export top train predict \
+    ptx; do
     status 0 $command --help
     has out 'Usage: farfault'
     has out 'Examples:'
@@ -14,7 +15,8 @@ for command in '' run compare list sim replay repro record probe import export t
     [ ! -s err ] || fail "help of '$command' wrote to standard error"
     ! grep '.\{80\}' out || fail "help of '$command' has lines longer than 79"
 done
-for command in run compare list sim replay repro record probe import export top train predict; do
+for command in run compare list sim replay repro record probe import export top train predict \
+    ptx; do
     status 0 $command --help
     mv out long
     for words in "$command -h" "$command -?" "help $command"; do

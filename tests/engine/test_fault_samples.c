@@ -243,11 +243,49 @@ static void test_last_uses(void **state) {
     close_samples();
 }
 
+/* A kernel reports its use of a page of a leaf. */
+static void report(uint32_t first_block, uint32_t leaf, uint32_t page) {
+    struct ff_advice items[4];
+    struct ff_advice_list advice = {.items = items, .capacity = 4};
+    ff__fault_samples_used(&samples, 1, first_block + leaf / FF__BLOCK_LEAVES,
+                           leaf % FF__BLOCK_LEAVES * FF_LEAF_PAGES + page, ++clock_ns, &advice);
+}
+
+/* What is there is seen where its use is reported; a leaf counts once towards a round. */
+static void test_reported(void **state) {
+    (void)state;
+    uint32_t block = open_samples(), range = engine.space.blocks[block].range;
+    begin(7, range);
+    for (uint32_t leaf = 0; leaf < LEAVES; leaf++)
+        use(block, leaf);
+    report(block, 0, 0); /* nobody has asked */
+    ask(block, true);
+    for (uint32_t leaf = 0; leaf < ROUND - 1; leaf++) {
+        report(block, 2 * leaf, 3);
+        report(block, 2 * leaf, 4);
+        report(block, 0, 5);
+        report(block, 2 * leaf, 6);
+    }
+    assert_int_equal(shown.rounds, 0);
+    report(block, 127, 0);
+    assert_int_equal(shown.rounds, 1);
+    assert_int_equal(shown.count, ROUND);
+    assert_int_equal(shown.items[ROUND - 1].block, block + 127 / FF__BLOCK_LEAVES);
+    assert_int_equal(shown.items[ROUND - 2].block, block + 100 / FF__BLOCK_LEAVES);
+    assert_int_equal(shown.items[ROUND - 3].block, block);
+    assert_int_equal(shown.items[ROUND - 3].page, 0);
+    const uint32_t *page = &samples.tables[1].page_used[(size_t)block * FF_BLOCK_PAGES];
+    assert_true(page[5] > page[3]);
+    assert_int_equal(samples.tables[1].range_used[range], clock_ns);
+    close_samples();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round), cmocka_unit_test(test_again),
-        cmocka_unit_test(test_armed), cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_rows),  cmocka_unit_test(test_last_uses),
+        cmocka_unit_test(test_round),    cmocka_unit_test(test_again),
+        cmocka_unit_test(test_armed),    cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_rows),     cmocka_unit_test(test_last_uses),
+        cmocka_unit_test(test_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ same "$declared" "$(exported "$library")"
 hooks=$({
     sed -nE -e 's/^FF_(HOOK|COMMAND)\((\w+).*/\2/p' \
         -e 's/^FF_UNMANAGED\([^,]*, (\w+).*/\1/p' "$source/opencl/hooks.def"
-    sed -nE 's/^FF_HOOKED .*[ *](\w+)\(.*/\1/p' "$source"/*.c "$source/opencl/limits.c"
+    sed -nE 's/^FF_HOOKED .*[ *](\w+)[(;].*/\1/p' "$source"/*.c "$source/opencl/limits.c"
     echo dlsym
 } | sort)
 same "$hooks" "$(exported "$preload")"

@@ -29,23 +29,25 @@ static char *read_text(const char *path, size_t *size) {
     return text;
 }
 
-static struct bench open_bench(const char *path, size_t words) {
-    struct bench bench = {.words = words};
-    struct ff_config config = standard_config(16 << 20);
+static struct bench open_bench_as(const char *path, size_t words, const struct ff_config *config,
+                                  const struct ff__ptx_options *options) {
+    struct bench bench = {.context = open_or_skip(config), .words = words};
     struct ff_error error = {0};
-    config.workers = 2;
-    int code = ff_open(&config, &bench.context, &error);
-    if (code != 0)
-        fail_msg("%s", error.message);
     assert_int_equal(ff_stream_create(bench.context, 0, &bench.stream), 0);
     assert_int_equal(ff_mem_alloc(bench.context, words * 4, (void **)&bench.out), 0);
     size_t size;
     char *text = read_text(path, &size);
-    code = ff__ptx_load(text, size, &(struct ff__ptx_options){0}, &bench.program, &error);
+    int code = ff__ptx_load(text, size, options, &bench.program, &error);
     free(text);
     if (code != 0)
         fail_msg("%s", error.message);
     return bench;
+}
+
+static inline struct bench open_bench(const char *path, size_t words) {
+    struct ff_config config = standard_config(16 << 20);
+    config.workers = 2;
+    return open_bench_as(path, words, &config, &(struct ff__ptx_options){0});
 }
 
 static void close_bench(struct bench *bench) {

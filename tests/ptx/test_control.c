@@ -221,6 +221,17 @@ static void says_who_has_trapped(void **state) {
     assert_non_null(strstr(error.message, "trap"));
 }
 
+static void calls_through_a_table(void **state) {
+    struct bench *bench = *state;
+    struct shape shape = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}};
+    struct ff_error error = {0};
+    assert_int_equal(run_kernel(bench, "calls", &shape, THREADS, &error), 0);
+    for (uint32_t i = 0; i < THREADS; i++)
+        assert_int_equal(bench->out[i], i % 2 == 0 ? 1000 + i : 1000 - i);
+    assert_int_equal(run_kernel(bench, "calls", &shape, 7, &error), -EFAULT);
+    assert_non_null(strstr(error.message, "a call of no function, or of one that is refused"));
+}
+
 static void refuses_sizes(void **state) {
     struct bench *bench = *state;
     static const struct shape shapes[] = {{.grid = {0, 1, 1}, .block = {1, 1, 1}},
@@ -295,6 +306,7 @@ int main(void) {
                                        cmocka_unit_test(an_index_wraps),
                                        cmocka_unit_test(says_where_threads_are_stuck),
                                        cmocka_unit_test(says_who_has_trapped),
+                                       cmocka_unit_test(calls_through_a_table),
                                        cmocka_unit_test(refuses_sizes),
                                        cmocka_unit_test(finds_a_race)};
     return cmocka_run_group_tests(tests, open_all, close_all);

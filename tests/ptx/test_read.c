@@ -41,6 +41,20 @@ static void reads_a_module(void **state) {
     ff__ptx_module_free(module);
 }
 
+/* Of a large variable, no more is kept than is written. */
+static void keeps_values_that_are_written(void **state) {
+    (void)state;
+    struct ff__ptx_module *module =
+        read_module(HEAD ".global .u16 x[1000000000] = {1, -2, 0x304};\n.const .f64 y = 1.5;\n");
+    const struct ff__ptx_variable *x = &module->variables[0], *y = &module->variables[1];
+    assert_int_equal(x->size, 2000000000);
+    assert_int_equal(x->initial_size, 6);
+    assert_memory_equal(x->initial, "\1\0\376\377\4\3", 6);
+    assert_int_equal(y->initial_size, 8);
+    assert_memory_equal(y->initial, &(double){1.5}, 8);
+    ff__ptx_module_free(module);
+}
+
 /* What is wrong in a function refuses that one alone, whatever stands in its braces. */
 static void refuses_one_function(void **state) {
     (void)state;
@@ -52,6 +66,9 @@ static void refuses_one_function(void **state) {
         {"mov.u32 %r0, { 0;", "missing"},
         {".reg .f99 %f;", "f99"},
         {"bra nowhere;", "nowhere"},
+        {".reg .b32 %x<70000>;", "more registers than a text of this size can use"},
+        {"mov.u32 %r0, ((((((((((1;", "operands more than 8 deep"},
+        {"mov.u32 %r0, \"\033[7m\na\";", "'?[7m?a' where"},
         {"add.what %r0, %r0, 1;", "what"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[512];
@@ -77,6 +94,7 @@ static void says_what_is_wrong(void **state) {
                                        HEAD ".entry a() {",
                                        HEAD ".global .u32 x = \"a\";",
                                        HEAD ".shared .align 3000000000 .b8 x[4];",
+                                       HEAD ".global .u64 x = nowhere;",
                                        HEAD "/* no end"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ff__ptx_module *module = NULL;
@@ -88,8 +106,8 @@ static void says_what_is_wrong(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_a_module),
-                                       cmocka_unit_test(refuses_one_function),
-                                       cmocka_unit_test(says_what_is_wrong)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_a_module), cmocka_unit_test(keeps_values_that_are_written),
+        cmocka_unit_test(refuses_one_function), cmocka_unit_test(says_what_is_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

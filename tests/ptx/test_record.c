@@ -31,6 +31,28 @@ static const char text[] =
     "ld.u32 %r2, [%rd1];\n" /* 18: generic, three times */
     "setp.lt.u32 %p2, %r1, 3;\n"
     "@%p2 bra L;\n"
+    "ret;\n}\n"
+    ".visible .entry rows(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
+    ".reg .pred %p<3>; .reg .b32 %r<8>; .reg .b64 %rd<6>;\n"
+    "mov.u32 %r1, %tid.x;\n"
+    "mov.u32 %r2, %tid.y;\n"
+    "ld.param.u64 %rd1, [a];\n"
+    "and.b32 %r3, %r1, 1;\n"
+    "xor.b32 %r3, %r3, 1;\n"
+    "mul.wide.u32 %rd2, %r3, 4096;\n"
+    "add.s64 %rd3, %rd1, %rd2;\n"
+    "ld.global.u32 %r4, [%rd3];\n" /* 7: two pages, the second one first */
+    "setp.gt.u32 %p1, %r1, 1;\n"
+    "@%p1 bra S;\n"
+    "ld.global.u32 %r5, [%rd1+8192];\n"     /* 10: two lanes of a row */
+    "S: ld.global.u32 %r5, [%rd1+12288];\n" /* 11: all */
+    "mul.wide.u32 %rd4, %r2, 4096;\n"
+    "add.s64 %rd5, %rd1, %rd4;\n"
+    "mov.u32 %r6, 0;\n"
+    "L: add.u32 %r6, %r6, 1;\n"
+    "ld.global.u32 %r7, [%rd5];\n" /* 16: each row a page of its own, twice */
+    "setp.lt.u32 %p2, %r6, 2;\n"
+    "@%p2 bra L;\n"
     "ret;\n}\n";
 
 struct expected {
@@ -48,7 +70,8 @@ static const struct expected rows[] = {
     {FF_TRACE_ACCESS, 0, 18, 4, 0, 32, false}, {FF_TRACE_WORK, 0, 0, 3, 0, 0, false},
 };
 
-static void run(const char *path, void *unmanaged) {
+static void run(const char *path, const char *name, uint32_t grid, uint32_t x, uint32_t y,
+                void *unmanaged) {
     struct ff_config config = standard_config(16 << 20);
     config.record = path;
     config.accesses = true;
@@ -64,10 +87,10 @@ static void run(const char *path, void *unmanaged) {
     struct ff__ptx_kernel *kernel = NULL;
     if (ff__ptx_load(text, sizeof text, &(struct ff__ptx_options){.record = true}, &program,
                      &error) != 0 ||
-        ff__ptx_kernel(program, "k", &kernel, &error) != 0)
+        ff__ptx_kernel(program, name, &kernel, &error) != 0)
         fail_msg("%s", error.message);
-    struct ff__ptx_launch launch = {.grid = {2, 1, 1},
-                                    .block = {64, 1, 1},
+    struct ff__ptx_launch launch = {.grid = {grid, 1, 1},
+                                    .block = {x, y, 1},
                                     .parameters = &parameters,
                                     .parameter_size = sizeof parameters};
     assert_int_equal(ff__ptx_launch(context, stream, kernel, &launch, &error), 0);
@@ -118,7 +141,7 @@ static void records_every_access(void **state) {
     char path[64];
     snprintf(path, sizeof path, "record-%ld.trace", (long)getpid());
     uint32_t unmanaged = 0, launches = 0;
-    run(path, &unmanaged);
+    run(path, "k", 2, 64, 1, &unmanaged);
     struct ff_trace_reader *reader;
     struct ff_trace_info info;
     struct ff_trace_event event;
@@ -144,7 +167,55 @@ static void records_every_access(void **state) {
     }
 }
 
+/* The lanes of a warp, in one row of the block or in two. */
+static void check_rows(uint32_t x, uint32_t y, const struct expected *expected, size_t count) {
+    char path[64];
+    uint32_t unmanaged = 0, first_pc = 0;
+    size_t seen = 0;
+    struct ff_trace_reader *reader;
+    struct ff_trace_event event;
+    struct ff_error error = {0};
+    snprintf(path, sizeof path, "record-%ld.trace", (long)getpid());
+    run(path, "rows", 1, x, y, &unmanaged);
+    assert_int_equal(ff_trace_open(path, &reader, NULL, &error), 0);
+    unlink(path);
+    while (ff_trace_read(reader, &event, &error) == 1) {
+        if (event.kind != FF_TRACE_ACCESS && event.kind != FF_TRACE_WORK)
+            continue;
+        assert_true(seen < count);
+        const struct expected *row = &expected[seen++];
+        assert_int_equal(event.kind, row->kind);
+        assert_int_equal(event.instructions, row->instructions);
+        if (row->kind != FF_TRACE_ACCESS)
+            continue;
+        first_pc = first_pc == 0 ? event.pc - row->pc : first_pc;
+        assert_int_equal(event.pc, first_pc + row->pc);
+        assert_int_equal(event.page, row->page);
+        assert_int_equal(event.bytes, row->bytes);
+    }
+    ff_trace_close(reader);
+    assert_int_equal(seen, count);
+}
+
+static void puts_rows_together(void **state) {
+    static const struct expected one[] = {
+        {FF_TRACE_ACCESS, 0, 7, 8, 1, 32, false},  {FF_TRACE_ACCESS, 0, 7, 0, 0, 32, false},
+        {FF_TRACE_ACCESS, 0, 10, 3, 2, 32, false}, {FF_TRACE_ACCESS, 0, 11, 3, 3, 32, false},
+        {FF_TRACE_ACCESS, 0, 16, 5, 0, 32, false}, {FF_TRACE_ACCESS, 0, 16, 4, 0, 32, false},
+        {FF_TRACE_WORK, 0, 0, 3, 0, 0, false}};
+    static const struct expected two[] = {
+        {FF_TRACE_ACCESS, 0, 7, 8, 1, 32, false},  {FF_TRACE_ACCESS, 0, 7, 0, 0, 32, false},
+        {FF_TRACE_ACCESS, 0, 10, 3, 2, 32, false}, {FF_TRACE_ACCESS, 0, 11, 3, 3, 32, false},
+        {FF_TRACE_ACCESS, 0, 16, 5, 0, 32, false}, {FF_TRACE_ACCESS, 0, 16, 0, 1, 32, false},
+        {FF_TRACE_ACCESS, 0, 16, 4, 0, 32, false}, {FF_TRACE_ACCESS, 0, 16, 0, 1, 32, false},
+        {FF_TRACE_WORK, 0, 0, 3, 0, 0, false}};
+    (void)state;
+    check_rows(32, 1, one, sizeof one / sizeof *one);
+    check_rows(16, 2, two, sizeof two / sizeof *two);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(records_every_access)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(records_every_access),
+                                       cmocka_unit_test(puts_rows_together)};
     return run_or_skip(tests);
 }

@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 #include "ptx/device/abi.h"
-#include "ptx/half.h"
+#include "ptx/device/half.h"
 #include "ptx/services.h"
 #include "ptx/texture.h"
 #include <errno.h>
@@ -57,7 +57,7 @@ static void fill_texels(const struct ff__ptx_image *image, struct ff__random *ra
         if (image->texel == FF__PTX_TEXEL_F32)
             memcpy(&word, &real, sizeof word);
         if (image->texel == FF__PTX_TEXEL_F16)
-            word = ff__half_rounded((double)real);
+            word = cvt_f16_f64((double)real);
         memcpy(bytes + at, &word, size);
     }
 }
@@ -97,7 +97,7 @@ static double texel_twin(const struct ff__ptx_texture *texture, const long place
     if (image->texel == FF__PTX_TEXEL_F32)
         return (double)as_f32((uint32_t)value);
     if (image->texel == FF__PTX_TEXEL_F16)
-        return (double)ff__half_value((uint32_t)value);
+        return (double)cvt_f32_f16((u16)value);
     bool is_signed = image->texel >= FF__PTX_TEXEL_S8;
     if (is_signed && value >> (8 * size - 1))
         value -= (int64_t)1 << 8 * size;

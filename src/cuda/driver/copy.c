@@ -67,6 +67,26 @@ void ff__cuda_set_part(const struct ff__cuda_set *set, size_t number) {
 
 /* ---- plain copies ---- */
 
+/* Memory that the driver does not know may go, or be used again, once the call is over: a device
+ * stages what is copied from there, and has copied what goes there. */
+static bool is_unknown(const struct ff__cuda_block *block) {
+    ff__lock_acquire(&ff__cuda_lock);
+    bool is_known = ff__cuda_find((uintptr_t)block->address) != NULL;
+    ff__lock_release(&ff__cuda_lock);
+    return !is_known;
+}
+
+static CUresult give(const struct ff__cuda_command *command, bool waits, CUstream stream) {
+    CUstreamCaptureStatus status;
+    CUresult result = cuStreamIsCapturing(stream, &status);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (waits || (status == CU_STREAM_CAPTURE_STATUS_NONE &&
+                  (is_unknown(&command->copy.to) || is_unknown(&command->copy.from))))
+        return ff__cuda_execute(stream, command);
+    return ff__cuda_enqueue(stream, command);
+}
+
 static CUresult copy(uintptr_t to, uintptr_t from, size_t size, bool waits, CUstream stream) {
     struct ff__cuda_command command = {
         .kind = FF_CUDA_COPY,
@@ -77,7 +97,7 @@ static CUresult copy(uintptr_t to, uintptr_t from, size_t size, bool waits, CUst
                  .depth = 1}};
     if (size != 0 && (to == 0 || from == 0))
         return CUDA_ERROR_INVALID_VALUE;
-    return waits ? ff__cuda_execute(stream, &command) : ff__cuda_enqueue(stream, &command);
+    return give(&command, waits, stream);
 }
 
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
@@ -183,9 +203,7 @@ static CUresult copy_layers(const CUDA_MEMCPY3D *params, bool waits, CUstream st
     if (params == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = ff__cuda_copy_of(params, &command.copy);
-    if (result != CUDA_SUCCESS)
-        return result;
-    return waits ? ff__cuda_execute(stream, &command) : ff__cuda_enqueue(stream, &command);
+    return result == CUDA_SUCCESS ? give(&command, waits, stream) : result;
 }
 
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *params) {

@@ -56,7 +56,7 @@ static const struct cuda_result {
     const char *name, *text;
 } results[] = {
 #define FF_CUDA_ERROR(name, value, text) {name, #name, text},
-#include "farfault/errors.def"
+#include <farfault/errors.def>
 #undef FF_CUDA_ERROR
 };
 

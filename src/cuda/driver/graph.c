@@ -164,7 +164,7 @@ CUresult cuGraphClone(CUgraph *clone, CUgraph graph) {
 
 /* ---- adding nodes ---- */
 
-struct addition {
+struct node_addition {
     CUgraphNodeType type;
     const struct ff__cuda_command *command;
     CUevent event;
@@ -172,7 +172,7 @@ struct addition {
 };
 
 static CUresult add(CUgraphNode *node, CUgraph graph, const CUgraphNode *before, size_t count,
-                    const struct addition *what) {
+                    const struct node_addition *what) {
     ff__lock_acquire(&ff__cuda_lock);
     CUresult result = ff__cuda_graph_add(graph, what->type, what->command, before, count, node);
     if (result == CUDA_SUCCESS) {
@@ -194,7 +194,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraph
     if (result != CUDA_SUCCESS)
         return result;
     result = add(node, graph, nodes, count,
-                 &(struct addition){.type = CU_GRAPH_NODE_TYPE_KERNEL, .command = &command});
+                 &(struct node_addition){.type = CU_GRAPH_NODE_TYPE_KERNEL, .command = &command});
     free((void *)command.kernel.launch.parameters);
     return result;
 }
@@ -207,10 +207,10 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
         return CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         result = ff__cuda_copy_of(copy, &command.copy);
-    return result == CUDA_SUCCESS
-               ? add(node, graph, nodes, count,
-                     &(struct addition){.type = CU_GRAPH_NODE_TYPE_MEMCPY, .command = &command})
-               : result;
+    return result == CUDA_SUCCESS ? add(node, graph, nodes, count,
+                                        &(struct node_addition){.type = CU_GRAPH_NODE_TYPE_MEMCPY,
+                                                                .command = &command})
+                                  : result;
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *nodes,
@@ -222,10 +222,10 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
         return CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         result = ff__cuda_set_of(params, &command.set);
-    return result == CUDA_SUCCESS
-               ? add(node, graph, nodes, count,
-                     &(struct addition){.type = CU_GRAPH_NODE_TYPE_MEMSET, .command = &command})
-               : result;
+    return result == CUDA_SUCCESS ? add(node, graph, nodes, count,
+                                        &(struct node_addition){.type = CU_GRAPH_NODE_TYPE_MEMSET,
+                                                                .command = &command})
+                                  : result;
 }
 
 CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *nodes,
@@ -237,7 +237,7 @@ CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode 
                                        .call = {.program = params->fn, .user = params->userData}};
     return result == CUDA_SUCCESS
                ? add(node, graph, nodes, count,
-                     &(struct addition){.type = CU_GRAPH_NODE_TYPE_HOST, .command = &command})
+                     &(struct node_addition){.type = CU_GRAPH_NODE_TYPE_HOST, .command = &command})
                : result;
 }
 
@@ -252,7 +252,7 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgrap
     if (result != CUDA_SUCCESS)
         return result;
     result = add(node, graph, nodes, count,
-                 &(struct addition){.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = clone});
+                 &(struct node_addition){.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = clone});
     if (result != CUDA_SUCCESS)
         cuGraphDestroy(clone);
     return result;
@@ -262,7 +262,7 @@ CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode
                              size_t count) {
     CUresult result = check(node, graph);
     return result == CUDA_SUCCESS ? add(node, graph, nodes, count,
-                                        &(struct addition){.type = CU_GRAPH_NODE_TYPE_EMPTY})
+                                        &(struct node_addition){.type = CU_GRAPH_NODE_TYPE_EMPTY})
                                   : result;
 }
 
@@ -273,7 +273,8 @@ CUresult cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph, const CUgra
         return CUDA_ERROR_INVALID_VALUE;
     return result == CUDA_SUCCESS
                ? add(node, graph, nodes, count,
-                     &(struct addition){.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .event = event})
+                     &(struct node_addition){.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+                                             .event = event})
                : result;
 }
 
@@ -284,7 +285,7 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraph
         return CUDA_ERROR_INVALID_VALUE;
     return result == CUDA_SUCCESS
                ? add(node, graph, nodes, count,
-                     &(struct addition){.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .event = event})
+                     &(struct node_addition){.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .event = event})
                : result;
 }
 

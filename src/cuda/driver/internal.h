@@ -13,7 +13,7 @@
 
 #define FF_CUDA_EXACT_NAMES
 #pragma GCC visibility push(default)
-#include "cuda.h"
+#include <cuda.h>
 #pragma GCC visibility pop
 
 #include "base/lock.h"
@@ -92,6 +92,8 @@ struct ff__cuda_mark {
     bool complete;
     uint64_t ns;                 /* when it was completed */
     struct CUstream_st *waiters; /* whose first command that is held waits for it */
+    struct CUstream_st *stream;  /* whose command it is, once that is in the queue: the */
+    uint64_t number;             /* number-th one */
 };
 
 enum ff__cuda_kind {
@@ -147,6 +149,7 @@ struct CUstream_st {
     int priority;
     uint64_t id;
     struct ff_stream *queue;               /* what can run, in its order */
+    uint64_t started, done;                /* commands in all; up to the last complete mark */
     struct ff__cuda_command *first, *last; /* held: the first one waits */
     struct CUstream_st *next_waiter;       /* for the same mark */
     struct ff__cuda_capture *capture;      /* NULL: none */

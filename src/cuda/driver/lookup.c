@@ -17,7 +17,7 @@
         ff__cuda_per_thread(false);                                                                \
         return result;                                                                             \
     }
-#include "farfault/driver.def"
+#include <farfault/driver.def>
 #undef FF_CUDA
 #undef FF_CUDA_STREAM
 
@@ -31,7 +31,7 @@ static const struct cuda_function {
 #define FF_CUDA(name, version, since, parameters) {#name, since, 0, (void *)name##version, NULL},
 #define FF_CUDA_STREAM(name, version, since, flavour, from, parameters, arguments)                 \
     {#name, since, from, (void *)name##version, (void *)name##version##_##flavour},
-#include "farfault/driver.def"
+#include <farfault/driver.def>
 #undef FF_CUDA
 #undef FF_CUDA_STREAM
 };

@@ -95,7 +95,7 @@ CUresult cuMemAdvise(CUdeviceptr address, size_t size, CUmem_advise advice, CUde
 
 /* ---- prefetching and discarding, in the order of a stream ---- */
 
-struct order {
+struct memory_order {
     void *address;
     size_t size;
     int where; /* of a prefetch; CU_DEVICE_INVALID: none */
@@ -104,7 +104,7 @@ struct order {
 
 /* A worker need not wait for it. */
 static void carry_out(CUstream stream, void *user) {
-    struct order *order = user;
+    struct memory_order *order = user;
     struct ff_context *context = ff__cuda_farfault();
     (void)stream;
     if (order->discards)
@@ -133,10 +133,10 @@ static CUresult give_order(CUdeviceptr address, size_t size, int where, bool dis
         result = check_order(address, size, where);
     if (result != CUDA_SUCCESS || ff__cuda_is_passive())
         return result;
-    struct order *order = malloc(sizeof *order);
+    struct memory_order *order = malloc(sizeof *order);
     if (order == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *order = (struct order){pointer(address), size, where, discards};
+    *order = (struct memory_order){pointer(address), size, where, discards};
     struct ff__cuda_command command = {.kind = FF_CUDA_CALL,
                                        .call = {.call = carry_out, .user = order}};
     result = ff__cuda_enqueue(stream, &command);
@@ -158,7 +158,7 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t size, CUdevice device, C
     return cuMemPrefetchAsync_v2(address, size, location_of(device), 0, stream);
 }
 
-struct batch {
+struct order_batch {
     const CUdeviceptr *addresses;
     const size_t *sizes;
     size_t count;
@@ -167,7 +167,8 @@ struct batch {
     size_t location_count;
 };
 
-static CUresult check_batch(const struct batch *batch, unsigned long long flags, CUstream stream) {
+static CUresult check_batch(const struct order_batch *batch, unsigned long long flags,
+                            CUstream stream) {
     if (batch->addresses == NULL || batch->sizes == NULL || batch->count == 0 || flags != 0 ||
         stream == NULL || stream == CU_STREAM_LEGACY)
         return CUDA_ERROR_INVALID_VALUE;
@@ -182,8 +183,8 @@ static CUresult check_batch(const struct batch *batch, unsigned long long flags,
     return CUDA_SUCCESS;
 }
 
-static CUresult give_orders(const struct batch *batch, bool discards, unsigned long long flags,
-                            CUstream stream) {
+static CUresult give_orders(const struct order_batch *batch, bool discards,
+                            unsigned long long flags, CUstream stream) {
     CUresult result = check_batch(batch, flags, stream);
     size_t location = 0;
     for (size_t i = 0; i < batch->count && result == CUDA_SUCCESS; i++) {
@@ -201,13 +202,13 @@ static CUresult give_orders(const struct batch *batch, bool discards, unsigned l
 CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count,
                                  CUmemLocation *locations, size_t *indices, size_t location_count,
                                  unsigned long long flags, CUstream stream) {
-    const struct batch batch = {addresses, sizes, count, locations, indices, location_count};
+    const struct order_batch batch = {addresses, sizes, count, locations, indices, location_count};
     return locations == NULL ? CUDA_ERROR_INVALID_VALUE : give_orders(&batch, false, flags, stream);
 }
 
 CUresult cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count,
                                 unsigned long long flags, CUstream stream) {
-    const struct batch batch = {addresses, sizes, count, NULL, NULL, 0};
+    const struct order_batch batch = {addresses, sizes, count, NULL, NULL, 0};
     return give_orders(&batch, true, flags, stream);
 }
 
@@ -215,7 +216,7 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes
                                            CUmemLocation *locations, size_t *indices,
                                            size_t location_count, unsigned long long flags,
                                            CUstream stream) {
-    const struct batch batch = {addresses, sizes, count, locations, indices, location_count};
+    const struct order_batch batch = {addresses, sizes, count, locations, indices, location_count};
     return locations == NULL ? CUDA_ERROR_INVALID_VALUE : give_orders(&batch, true, flags, stream);
 }
 

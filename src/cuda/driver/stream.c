@@ -62,6 +62,7 @@ static void complete(const struct ff_work *work, void *argument) {
     ff__clock_mark();
     ff__lock_acquire(&ff__cuda_lock);
     mark->complete = true;
+    mark->stream->done = mark->number;
     mark->ns = ff__clock_ns();
     for (CUstream stream = mark->waiters, next; stream != NULL; stream = next) {
         next = stream->next_waiter;
@@ -116,6 +117,7 @@ static CUresult launch(CUstream stream, const struct ff__cuda_command *command) 
 
 /* Puts a command that does not wait into the stream's queue. */
 static CUresult start(CUstream stream, const struct ff__cuda_command *command) {
+    stream->started++;
     switch (command->kind) {
     case FF_CUDA_KERNEL:
         return launch(stream, command);
@@ -128,6 +130,8 @@ static CUresult start(CUstream stream, const struct ff__cuda_command *command) {
     case FF_CUDA_CALL:
         return run(stream, call, 1, &command->call, sizeof command->call);
     default:
+        command->mark->stream = stream;
+        command->mark->number = stream->started;
         return run(stream, complete, 1, &command->mark, sizeof(struct ff__cuda_mark *));
     }
 }
@@ -167,8 +171,11 @@ static CUresult append(CUstream stream, const struct ff__cuda_command *command) 
     return result;
 }
 
+/* A mark is complete a moment before its command leaves the queue: whoever has seen that must find
+ * the stream idle. */
 bool ff__cuda_stream_is_idle(CUstream stream) {
-    return stream->first == NULL && ff__stream_is_idle(stream->queue);
+    return stream->first == NULL &&
+           (stream->done == stream->started || ff__stream_is_idle(stream->queue));
 }
 
 /* `stream` goes on once all is done that `other` has now. */

@@ -18,7 +18,7 @@ cudaError_t cudaPeekAtLastError(void) {
     return last;
 }
 
-static const struct row {
+static const struct runtime_error {
     cudaError_t error;
     const char *name, *text;
 } rows[] = {
@@ -26,7 +26,7 @@ static const struct row {
 #include <farfault/runtime_errors.def>
 };
 
-static const struct row *find(cudaError_t error) {
+static const struct runtime_error *find(cudaError_t error) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].error == error)
             return &rows[i];
@@ -34,12 +34,12 @@ static const struct row *find(cudaError_t error) {
 }
 
 const char *cudaGetErrorName(cudaError_t error) {
-    const struct row *row = find(error);
+    const struct runtime_error *row = find(error);
     return row ? row->name : "unrecognized error code";
 }
 
 const char *cudaGetErrorString(cudaError_t error) {
-    const struct row *row = find(error);
+    const struct runtime_error *row = find(error);
     const char *text = NULL;
     if (row && row->text[0])
         return row->text;

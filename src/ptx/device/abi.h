@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-    FF_PTX_ABI = 1,          /* of these structures; a cached module with another one is not used */
+    FF_PTX_ABI = 2,          /* of these structures; a cached module with another one is not used */
     FF_PTX_WARP = 32,        /* lanes of a warp */
     FF_PTX_MAX_LANES = 1024, /* threads of a block */
     FF_PTX_WORKSPACE = 256,  /* bytes for the barriers of a cooperative grid */
@@ -92,18 +92,21 @@ struct ff_ptx_lanes {
     uint32_t count; /* lanes in use */
 };
 
-/* An access to global memory, as a recorded kernel reports it: one instruction of the lanes
- * [first, first + count), of which `addresses` has those that take part; 0: that lane does not. A
- * thread that ends reports that, too, without an address. */
+/* What is accessed of a page of 4 KiB: bit 0 of sectors[0] is for its first 32 bytes. */
+struct ff_ptx_page {
+    uint64_t number; /* the address / 4096 */
+    uint64_t sectors[2];
+};
+
+/* An access to global memory, as a recorded kernel reports it: one instruction of lanes of a warp
+ * that lie in one row of the block. Threads that end report that, too, with no pages. */
 struct ff_ptx_access {
-    uint32_t pc;   /* number of the instruction in its kernel's PTX; of an end the number of all */
-    uint32_t size; /* bytes of each lane; 0: they end */
-    uint8_t write, atomic;
-    uint32_t first, count;
-    const uint64_t *addresses; /* [count] */
-    /* [count]: how many instructions the lane has run since its last report, this one included; 0:
-     * it has not come here */
-    const uint32_t *instructions;
+    uint32_t pc;           /* number of the instruction in its kernel's PTX; of an end, of all */
+    uint32_t lanes;        /* mask of those that have come here */
+    uint32_t instructions; /* of a lane since its last report, this one included; the most */
+    uint32_t write;        /* it may read as well */
+    uint32_t page_count;   /* at most one for each lane */
+    const struct ff_ptx_page *pages; /* in the order of the lanes */
 };
 
 struct ff_ptx_block;

@@ -182,14 +182,14 @@ FF_PTX_REAL(f64, u64, 0x8000000000000000ull, fma, sqrt, fabs, as_u64, as_f64)
         return a == b ? as_f64(as_u64(a) zeros as_u64(b)) : kept;                                  \
     }                                                                                              \
     static inline f32 name##_NaN_f32(f32 a, f32 b) {                                               \
-        return (a != a) | (b != b) ? as_f32(0x7fffffffu) : name##_f32(a, b);                       \
+        return ((a != a) | (b != b)) ? as_f32(0x7fffffffu) : name##_f32(a, b);                     \
     }                                                                                              \
     static inline f32 name##_xorsign_abs_f32(f32 a, f32 b) {                                       \
         const u32 sign = (as_u32(a) ^ as_u32(b)) & 0x80000000u;                                    \
         return as_f32(as_u32(name##_f32(fabsf(a), fabsf(b))) | sign);                              \
     }                                                                                              \
     static inline f32 name##_NaN_xorsign_abs_f32(f32 a, f32 b) {                                   \
-        return (a != a) | (b != b) ? as_f32(0x7fffffffu) : name##_xorsign_abs_f32(a, b);           \
+        return ((a != a) | (b != b)) ? as_f32(0x7fffffffu) : name##_xorsign_abs_f32(a, b);         \
     }
 FF_PTX_EXTREME(min, <, |)
 FF_PTX_EXTREME(max, >, &)

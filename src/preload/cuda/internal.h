@@ -1,0 +1,37 @@
+/* What unmodified CUDA programs meet: device memory that they allocate becomes managed memory of
+ * the driver's, whoever's driver that is. Everything that is called is the public driver API. */
+#ifndef FF_PRELOAD_CUDA_INTERNAL_H
+#define FF_PRELOAD_CUDA_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FF_CUDA_EXACT_NAMES
+#include <cuda.h>
+
+#include "preload/preload.h"
+
+/* ---- lookup.c: the driver's functions ---- */
+
+struct ff__cuda_real {
+#define FF_HOOK(name, version, since) __typeof__(name##version) *name##version;
+#define FF_HOOK_STREAM(name, version, since, from)                                                 \
+    __typeof__(name##version) *name##version, *name##version##_ptsz;
+#define FF_REAL(name, version) __typeof__(name##version) *name##version;
+#include "preload/cuda/hooks.def"
+};
+
+/* Looked up at the first call. */
+const struct ff__cuda_real *ff__cuda_real(void);
+#define REAL(name) (ff__cuda_real()->name)
+
+/* ---- memory.c: what became managed instead of plain ---- */
+
+/* Whether the address lies in such an allocation. */
+bool ff__cuda_is_substituted(CUdeviceptr address);
+size_t ff__cuda_substituted_bytes(void);
+/* Whether anything is substituted at all: not in a passive run. */
+bool ff__cuda_substitutes(void);
+
+#endif

@@ -1,0 +1,236 @@
+/* Device memory that becomes managed, so that a program may have more of it than the device. */
+#include "preload/cuda/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* FARFAULT_CUDA_ALLOC: what an allocation of device memory becomes. */
+static enum {
+    MANAGED, /* always managed: the default */
+    SPILL,   /* plain as long as a quarter of the device is left for what is managed */
+    PLAIN    /* what it is: nothing is substituted */
+} how;
+static pthread_once_t configured = PTHREAD_ONCE_INIT;
+
+/* Allocations by address, sorted, so that addresses inside are found. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct substitute {
+    CUdeviceptr address;
+    size_t size;
+} * table;
+static size_t count, room, bytes;
+
+static void configure(void) {
+    const char *mode = getenv("FARFAULT_MODE"), *text = getenv("FARFAULT_CUDA_ALLOC");
+    how = mode && strcmp(mode, "passive") == 0    ? PLAIN
+          : !text || strcmp(text, "managed") == 0 ? MANAGED
+          : strcmp(text, "spill") == 0            ? SPILL
+          : strcmp(text, "plain") == 0            ? PLAIN
+                                                  : MANAGED;
+}
+
+bool ff__cuda_substitutes(void) {
+    pthread_once(&configured, configure);
+    return how != PLAIN;
+}
+
+/* ---- the table; the lock is held ---- */
+
+static size_t place_behind(CUdeviceptr address) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct substitute *find(CUdeviceptr address) {
+    size_t place = place_behind(address);
+    if (place == 0 || address - table[place - 1].address >= table[place - 1].size)
+        return NULL;
+    return &table[place - 1];
+}
+
+static bool insert(CUdeviceptr address, size_t size) {
+    if (count == room) {
+        size_t more = room ? 2 * room : 64;
+        struct substitute *grown = realloc(table, more * sizeof *grown);
+        if (!grown)
+            return false;
+        table = grown;
+        room = more;
+    }
+    size_t place = place_behind(address);
+    memmove(&table[place + 1], &table[place], (count - place) * sizeof *table);
+    table[place] = (struct substitute){address, size};
+    count++;
+    bytes += size;
+    return true;
+}
+
+static bool take(CUdeviceptr address) {
+    struct substitute *at = find(address);
+    if (!at || at->address != address)
+        return false;
+    bytes -= at->size;
+    memmove(at, at + 1, (size_t)(table + count - at - 1) * sizeof *at);
+    count--;
+    return true;
+}
+
+bool ff__cuda_is_substituted(CUdeviceptr address) {
+    pthread_mutex_lock(&lock);
+    bool is_one = find(address) != NULL;
+    pthread_mutex_unlock(&lock);
+    return is_one;
+}
+
+size_t ff__cuda_substituted_bytes(void) {
+    return __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+}
+
+/* ---- allocating ---- */
+
+static bool stays_plain(size_t size) {
+    size_t left, total;
+    if (how != SPILL || REAL(cuMemGetInfo_v2)(&left, &total) != CUDA_SUCCESS)
+        return false;
+    return size <= left && left - size >= total / 4;
+}
+
+static CUresult allocate_managed(CUdeviceptr *address, size_t size) {
+    CUresult result = REAL(cuMemAllocManaged)(address, size, CU_MEM_ATTACH_GLOBAL);
+    if (result != CUDA_SUCCESS)
+        return result;
+    pthread_mutex_lock(&lock);
+    insert(*address, size); /* without memory for it: it says of itself that it is managed */
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+FF_HOOKED CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
+    if (!ff__cuda_substitutes() || !address || !REAL(cuMemAllocManaged) || stays_plain(size))
+        return REAL(cuMemAlloc_v2)(address, size);
+    return allocate_managed(address, size);
+}
+
+/* Rows begin at multiples of 512 bytes, as the driver has them. */
+FF_HOOKED CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width,
+                                      size_t height, unsigned element) {
+    size_t row = (width + 511) / 512 * 512;
+    bool is_wrong = !address || !pitch || width == 0 || height == 0 || row < width ||
+                    height > SIZE_MAX / row || (element != 4 && element != 8 && element != 16);
+    if (!ff__cuda_substitutes() || is_wrong)
+        return REAL(cuMemAllocPitch_v2)(address, pitch, width, height, element);
+    CUresult result = cuMemAlloc_v2(address, row * height);
+    if (result == CUDA_SUCCESS)
+        *pitch = row;
+    return result;
+}
+
+FF_HOOKED CUresult cuMemFree_v2(CUdeviceptr address) {
+    CUresult result = REAL(cuMemFree_v2)(address);
+    if (result != CUDA_SUCCESS)
+        return result;
+    pthread_mutex_lock(&lock);
+    take(address);
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+/* ---- in the order of a stream: managed memory is there at once, and is freed once an event says
+ * that the stream has come so far ---- */
+
+static struct pending {
+    struct pending *next;
+    CUdeviceptr address;
+    CUevent event;
+} * pending;
+
+static void free_pending(void) {
+    pthread_mutex_lock(&lock);
+    struct pending *list = pending, *done = NULL, *next;
+    pending = NULL;
+    for (; list; list = next) {
+        next = list->next;
+        struct pending **to =
+            REAL(cuEventQuery)(list->event) == CUDA_ERROR_NOT_READY ? &pending : &done;
+        list->next = *to;
+        *to = list;
+    }
+    pthread_mutex_unlock(&lock);
+    for (; done; done = next) {
+        next = done->next;
+        REAL(cuEventDestroy_v2)(done->event);
+        cuMemFree_v2(done->address);
+        free(done);
+    }
+}
+
+static CUresult free_later(CUdeviceptr address, CUstream stream) {
+    struct pending *item = malloc(sizeof *item);
+    if (!item)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    item->address = address;
+    CUresult result = REAL(cuEventCreate)(&item->event, CU_EVENT_DISABLE_TIMING);
+    if (result == CUDA_SUCCESS) {
+        result = REAL(cuEventRecord)(item->event, stream);
+        if (result != CUDA_SUCCESS)
+            REAL(cuEventDestroy_v2)(item->event);
+    }
+    if (result != CUDA_SUCCESS) {
+        free(item);
+        return result;
+    }
+    pthread_mutex_lock(&lock);
+    item->next = pending;
+    pending = item;
+    pthread_mutex_unlock(&lock);
+    return CUDA_SUCCESS;
+}
+
+static CUresult allocate_async(CUdeviceptr *address, size_t size) {
+    free_pending();
+    return allocate_managed(address, size);
+}
+
+#define SUBSTITUTES(address, size)                                                                 \
+    (ff__cuda_substitutes() && (address) && REAL(cuMemAllocManaged) && !stays_plain(size))
+
+FF_HOOKED CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
+    return SUBSTITUTES(address, size) ? allocate_async(address, size)
+                                      : REAL(cuMemAllocAsync)(address, size, stream);
+}
+
+FF_HOOKED CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t size, CUstream stream) {
+    return SUBSTITUTES(address, size) ? allocate_async(address, size)
+                                      : REAL(cuMemAllocAsync_ptsz)(address, size, stream);
+}
+
+FF_HOOKED CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool pool,
+                                           CUstream stream) {
+    return SUBSTITUTES(address, size) ? allocate_async(address, size)
+                                      : REAL(cuMemAllocFromPoolAsync)(address, size, pool, stream);
+}
+
+FF_HOOKED CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size,
+                                                CUmemoryPool pool, CUstream stream) {
+    return SUBSTITUTES(address, size)
+               ? allocate_async(address, size)
+               : REAL(cuMemAllocFromPoolAsync_ptsz)(address, size, pool, stream);
+}
+
+FF_HOOKED CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+    return ff__cuda_is_substituted(address) ? free_later(address, stream)
+                                            : REAL(cuMemFreeAsync)(address, stream);
+}
+
+FF_HOOKED CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
+    return ff__cuda_is_substituted(address)
+               ? free_later(address, stream ? stream : CU_STREAM_PER_THREAD)
+               : REAL(cuMemFreeAsync_ptsz)(address, stream);
+}

@@ -1,0 +1,89 @@
+/* What the translator refuses, so that the C of the rest can be compiled. */
+#include "base/cases.h"
+
+#include "ptx/emit.h"
+#include "ptx/read.h"
+
+#define HEAD ".version 7.0\n.target sm_70\n.address_size 64\n.shared .b8 huge[3000000000];\n"
+
+/* A kernel or function `a` with this body, and one behind it that can be translated. */
+static void expect_refused(const char *declaration, const char *body, const char *reason) {
+    char text[1024], *c;
+    struct ff__ptx_module *module;
+    struct ff_error error = {""};
+    const struct ff__ptx_emit_options options = {0};
+    size_t size;
+    int length = snprintf(text, sizeof text,
+                          HEAD "%s a() { .reg .b32 %%r<4>; .reg .pred %%p; "
+                               ".reg .b16 %%h; .reg .b64 %%d; .reg .f32 %%f; %s }\n"
+                               ".entry other() { ret; }\n",
+                          declaration, body);
+    assert_true(length < (int)sizeof text);
+    assert_int_equal(ff__ptx_read(text, strlen(text), &module, &error), 0);
+    assert_int_equal(ff__ptx_emit(module, &options, &c, &size, &error), 0);
+    if (strstr(module->functions[0].refused, reason) == NULL ||
+        module->functions[0].refused[0] == '\0')
+        fail_msg("'%s' is refused with: '%s'", body, module->functions[0].refused);
+    assert_null(strstr(c, "{\"a\","));
+    assert_non_null(strstr(c, "{\"other\","));
+    assert_null(strstr(c, "goto L0"));
+    free(c);
+    ff__ptx_module_free(module);
+}
+
+static void refuses_branches_to_nowhere(void **state) {
+    static const char *const rows[] = {
+        "bra %r1; L: ret;",   "bra; L: ret;",
+        "bra 3; L: ret;",     "bra {}; L: ret;",
+        "L: brx.idx %r1, L;", "L: brx.idx %r1;",
+        "L: brx.idx;",        "t: .branchtargets L; L: brx.idx %r1, t, t;"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_refused(".func", rows[i], "");
+        expect_refused(".entry", rows[i], "");
+    }
+    expect_refused(".func", "t: .branchtargets L; L: bra t;", "a branch without targets");
+}
+
+static void refuses_sizes_that_no_gpu_has(void **state) {
+    static const struct {
+        const char *body, *reason;
+    } rows[] = {{".local .b8 x[524289]; ret;", "more than 512 KiB of local memory"},
+                {".local .b8 x[8589934592]; ret;", "more than 512 KiB of local memory"},
+                {".param .b8 x[1048577]; ret;", "more than 1 MiB for 'x'"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_refused(".entry", rows[i].body, rows[i].reason);
+        expect_refused(".func", rows[i].body, rows[i].reason);
+    }
+    expect_refused(".entry", "mov.u32 %r1, huge; ret;", "more than 1 GiB of shared memory");
+    expect_refused(".entry", ".shared .b8 x[4294967296]; ret;", "more than 1 GiB of shared memory");
+}
+
+static void refuses_operands_of_another_kind(void **state) {
+    static const struct {
+        const char *body, *reason;
+    } rows[] = {{"add.u32 %r0, [%r1], 3; ret;", "an address where a value should be"},
+                {"add.u32 [%r0], %r1, 3; ret;", "a result that is not a register"},
+                {"add.u32 !%r0, %r1, 3; ret;", "a result that is not a register"},
+                {"st.global.u32 [%d], [%r1]; ret;", "an address where a value should be"},
+                {"ld.global.v2.u32 {[%r1], %r0}, [%d]; ret;", "a result that is not a register"},
+                {"mov.b64 %d, {[%r1], %r0}; ret;", "an address where a value should be"},
+                {"min.f32 %f, !%r1, %f; ret;", "'!' before what is no predicate"},
+                {"mov.f32 %f, {%h, %h}; ret;", "parts that do not make up the whole"},
+                {"mov.f32 {%h, %h}, %f; ret;", "parts that do not make up the whole"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_refused(".func", rows[i].body, rows[i].reason);
+        expect_refused(".entry", rows[i].body, rows[i].reason);
+    }
+    expect_refused(".entry", "activemask.b32 [%r1]; ret;", "a result that is not a register");
+    expect_refused(".entry", "bar.sync [%r1]; ret;", "an address where a value should be");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_branches_to_nowhere),
+                                       cmocka_unit_test(refuses_operands_of_another_kind),
+                                       cmocka_unit_test(refuses_sizes_that_no_gpu_has)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
