@@ -38,9 +38,24 @@ static int unknown(const char *name) {
     return ff__complain(FF__EXIT_USAGE, "%s", error.message);
 }
 
+/* As --help in front of it does it, which ends the program. */
+static int show_help(void) {
+    static char name[] = "farfault cuda", wanted[] = "--help";
+    char *words[] = {name, wanted, NULL};
+    struct ff__options unused;
+    return ff__options_parse(&ff__command_cuda, 2, words, &unused);
+}
+
+static bool is_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static int run(struct ff__options *options) {
     if (options->word_count == 0)
         return ff__complain(FF__EXIT_USAGE, "nothing to do; see farfault cuda --help");
+    for (int i = 1; i < options->word_count; i++)
+        if (is_help(options->words[i]))
+            return show_help();
     for (size_t i = 0; i < PART_COUNT; i++)
         if (strcmp(parts[i].name, options->words[0]) == 0)
             return parts[i].run(options->word_count - 1, options->words + 1);

@@ -32,7 +32,7 @@ static const char text[] = ".version 6.4\n.target sm_70\n.address_size 64\n"
                            "st.global.u32 [%d3], %r6;\nret;\n}\n";
 
 /* The addresses stand for them. */
-static char add, missing, shift, unregistered;
+static char add, missing, shift;
 
 static struct {
     uint32_t magic, version;

@@ -1,6 +1,8 @@
 /* The CUDA runtime on farfault's driver: each function with right arguments and with wrong ones. */
 #include "cuda/runtime_program.h"
 
+static char unregistered;
+
 #define COUNT 256
 #define SIZE  (COUNT * sizeof(int))
 
@@ -281,6 +283,7 @@ static void variables(void **state) {
     value = 5;
     GOOD(cudaMemcpyToSymbolAsync(&shift, &value, 4, 0, cudaMemcpyHostToDevice, NULL));
     GOOD(cudaMemcpyFromSymbolAsync(&value, &shift, 4, 0, cudaMemcpyDeviceToHost, NULL));
+    GOOD(cudaStreamSynchronize(NULL));
     FAILS(InvalidSymbol, cudaGetSymbolAddress(&address, &unregistered));
     FAILS(InvalidSymbol, cudaGetSymbolSize(&size, &add));
     FAILS(InvalidValue, cudaGetSymbolSize(NULL, &shift));
@@ -572,10 +575,10 @@ static void streams(void **state) {
     GOOD(cudaStreamSynchronize(other));
     GOOD(cudaEventSynchronize(end));
     GOOD(cudaEventQuery(end));
-    GOOD(cudaStreamQuery(stream));
     GOOD(cudaEventElapsedTime(&ms, start, end));
     assert_true(ms >= 0);
     assert_numbers(15);
+    GOOD(cudaStreamQuery(stream));
     FAILS(InvalidValue, cudaStreamCreate(NULL));
     FAILS(InvalidValue, cudaEventCreateWithFlags(&start, 0x1000));
     GOOD(cudaEventDestroy(start));

@@ -3,7 +3,7 @@
 #ifndef FF_CUDA_ELEMENTARY_H
 #define FF_CUDA_ELEMENTARY_H
 
-#include "functions.h"
+#include "farfault/functions.h"
 
 /* ---- rounding, remainders ---- */
 

@@ -2,9 +2,15 @@
 #ifndef FF_CUDA_FUNCTIONS_H
 #define FF_CUDA_FUNCTIONS_H
 
+#include "farfault/bits.h"
+
 #define FF_CUDA_MIN_MAX(type)                                                                      \
-    FF_CUDA_BOTH type min(type a, type b) { return b < a ? b : a; }                                \
-    FF_CUDA_BOTH type max(type a, type b) { return a < b ? b : a; }
+    FF_CUDA_BOTH type min(type a, type b) {                                                        \
+        return b < a ? b : a;                                                                      \
+    }                                                                                              \
+    FF_CUDA_BOTH type max(type a, type b) {                                                        \
+        return a < b ? b : a;                                                                      \
+    }
 FF_CUDA_MIN_MAX(int)
 FF_CUDA_MIN_MAX(unsigned)
 FF_CUDA_MIN_MAX(long)
@@ -27,9 +33,15 @@ FF_CUDA_BOTH double max(double a, double b) {
 
 /* Exact ones: an instruction or two each, of both precisions */
 #define FF_CUDA_EXACT(name)                                                                        \
-    FF_CUDA_DEVICE float name##f(float x) { return __builtin_##name##f(x); }                       \
-    FF_CUDA_DEVICE double name(double x) { return __builtin_##name(x); }                           \
-    FF_CUDA_DEVICE float name(float x) { return __builtin_##name##f(x); }
+    FF_CUDA_DEVICE float name##f(float x) {                                                        \
+        return __builtin_##name##f(x);                                                             \
+    }                                                                                              \
+    FF_CUDA_DEVICE double name(double x) {                                                         \
+        return __builtin_##name(x);                                                                \
+    }                                                                                              \
+    FF_CUDA_DEVICE float name(float x) {                                                           \
+        return __builtin_##name##f(x);                                                             \
+    }
 FF_CUDA_EXACT(fabs)
 FF_CUDA_EXACT(sqrt)
 FF_CUDA_EXACT(floor)
@@ -39,8 +51,12 @@ FF_CUDA_EXACT(rint)
 #undef FF_CUDA_EXACT
 
 #define FF_CUDA_EXACT_2(name)                                                                      \
-    FF_CUDA_DEVICE float name##f(float x, float y) { return __builtin_##name##f(x, y); }           \
-    FF_CUDA_DEVICE double name(double x, double y) { return __builtin_##name(x, y); }
+    FF_CUDA_DEVICE float name##f(float x, float y) {                                               \
+        return __builtin_##name##f(x, y);                                                          \
+    }                                                                                              \
+    FF_CUDA_DEVICE double name(double x, double y) {                                               \
+        return __builtin_##name(x, y);                                                             \
+    }
 FF_CUDA_EXACT_2(fmin)
 FF_CUDA_EXACT_2(fmax)
 FF_CUDA_EXACT_2(copysign)
@@ -170,8 +186,12 @@ FF_CUDA_DEVICE double pow(double x, double y) {
 
 /* Of single precision: rounded from double, so within 1 unit in the last place. */
 #define FF_CUDA_ROUNDED(name)                                                                      \
-    FF_CUDA_DEVICE float name##f(float x) { return (float)name((double)x); }                       \
-    FF_CUDA_DEVICE float name(float x) { return (float)name((double)x); }
+    FF_CUDA_DEVICE float name##f(float x) {                                                        \
+        return (float)name((double)x);                                                             \
+    }                                                                                              \
+    FF_CUDA_DEVICE float name(float x) {                                                           \
+        return (float)name((double)x);                                                             \
+    }
 FF_CUDA_ROUNDED(sin)
 FF_CUDA_ROUNDED(cos)
 FF_CUDA_ROUNDED(tanh)

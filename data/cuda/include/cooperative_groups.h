@@ -1,0 +1,196 @@
+/* Cooperative groups: blocks, tiles of a warp, the threads that are together, and the grid; with
+ * reductions by shuffles. */
+#ifndef FF_CUDA_COOPERATIVE_GROUPS_H
+#define FF_CUDA_COOPERATIVE_GROUPS_H
+
+#include "cuda_runtime.h"
+
+#ifdef __CUDA__
+
+namespace cooperative_groups {
+
+#define FF_CUDA_MEMBER __device__ inline
+
+/* ---- the block ---- */
+
+class thread_block {
+  public:
+    FF_CUDA_MEMBER static void sync() { __syncthreads(); }
+    FF_CUDA_MEMBER static dim3 group_index() { return dim3(blockIdx); }
+    FF_CUDA_MEMBER static dim3 thread_index() { return dim3(threadIdx); }
+    FF_CUDA_MEMBER static dim3 dim_threads() { return blockDim; }
+    FF_CUDA_MEMBER static dim3 group_dim() { return blockDim; }
+    FF_CUDA_MEMBER static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
+    FF_CUDA_MEMBER static unsigned size() { return num_threads(); }
+    FF_CUDA_MEMBER static unsigned thread_rank() {
+        return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    }
+};
+
+FF_CUDA_MEMBER thread_block this_thread_block() {
+    return thread_block();
+}
+
+/* ---- the grid ---- */
+
+/* Of a cooperative launch, in which all blocks run at the same time. */
+class grid_group {
+  public:
+    FF_CUDA_MEMBER static bool is_valid() { return true; }
+    FF_CUDA_MEMBER static unsigned long long num_blocks() {
+        return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
+    }
+    FF_CUDA_MEMBER static unsigned long long block_rank() {
+        return ((unsigned long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    }
+    FF_CUDA_MEMBER static unsigned long long num_threads() {
+        return num_blocks() * thread_block::num_threads();
+    }
+    FF_CUDA_MEMBER static unsigned long long size() { return num_threads(); }
+    FF_CUDA_MEMBER static unsigned long long thread_rank() {
+        return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+    }
+    FF_CUDA_MEMBER static dim3 dim_blocks() { return gridDim; }
+    FF_CUDA_MEMBER static dim3 group_dim() { return gridDim; }
+};
+
+FF_CUDA_MEMBER grid_group this_grid() {
+    return grid_group();
+}
+
+/* ---- threads of a warp ---- */
+
+FF_CUDA_MEMBER unsigned ff_cuda_lane() {
+    return (unsigned)__nvvm_read_ptx_sreg_laneid();
+}
+
+/* `Group` has lanes(), the mask of its threads; size(); and lane_of(rank). */
+template <class Group> class ff_cuda_warp_part {
+    FF_CUDA_MEMBER const Group &self() const { return *static_cast<const Group *>(this); }
+
+  public:
+    FF_CUDA_MEMBER void sync() const { __syncwarp(self().lanes()); }
+    FF_CUDA_MEMBER unsigned thread_rank() const {
+        return (unsigned)__popc(self().lanes() & ((1u << ff_cuda_lane()) - 1));
+    }
+    FF_CUDA_MEMBER unsigned num_threads() const { return self().size(); }
+    template <class T> FF_CUDA_MEMBER T shfl(T value, unsigned rank) const {
+        return __shfl_sync(self().lanes(), value, (int)self().lane_of(rank % self().size()));
+    }
+    /* Past the end a thread keeps its own. */
+    template <class T> FF_CUDA_MEMBER T shfl_down(T value, unsigned delta) const {
+        unsigned from = thread_rank() + delta;
+        return shfl(value, from < self().size() ? from : thread_rank());
+    }
+    template <class T> FF_CUDA_MEMBER T shfl_up(T value, unsigned delta) const {
+        unsigned rank = thread_rank();
+        return shfl(value, rank >= delta ? rank - delta : rank);
+    }
+    template <class T> FF_CUDA_MEMBER T shfl_xor(T value, unsigned mask) const {
+        unsigned from = thread_rank() ^ mask;
+        return shfl(value, from < self().size() ? from : thread_rank());
+    }
+    FF_CUDA_MEMBER int any(int predicate) const { return __any_sync(self().lanes(), predicate); }
+    FF_CUDA_MEMBER int all(int predicate) const { return __all_sync(self().lanes(), predicate); }
+    /* Bit r: of the thread of rank r */
+    FF_CUDA_MEMBER unsigned ballot(int predicate) const {
+        return self().ranks(__ballot_sync(self().lanes(), predicate));
+    }
+    template <class T> FF_CUDA_MEMBER unsigned match_any(T value) const {
+        return self().ranks(__match_any_sync(self().lanes(), value));
+    }
+};
+
+template <unsigned Size, class Parent = void>
+class thread_block_tile : public ff_cuda_warp_part<thread_block_tile<Size, Parent>> {
+    static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0,
+                  "a tile has 1, 2, 4, 8, 16 or 32 threads");
+
+    FF_CUDA_MEMBER static unsigned first() { return ff_cuda_lane() / Size * Size; }
+
+  public:
+    FF_CUDA_MEMBER static unsigned size() { return Size; }
+    FF_CUDA_MEMBER static unsigned lanes() { return (0xffffffffu >> (32 - Size)) << first(); }
+    FF_CUDA_MEMBER static unsigned lane_of(unsigned rank) { return first() + rank; }
+    FF_CUDA_MEMBER static unsigned ranks(unsigned mask) { return (mask & lanes()) >> first(); }
+    FF_CUDA_MEMBER static unsigned meta_group_size() {
+        return (thread_block::num_threads() + Size - 1) / Size;
+    }
+    FF_CUDA_MEMBER static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
+};
+
+template <unsigned Size, class Parent>
+FF_CUDA_MEMBER thread_block_tile<Size, Parent> tiled_partition(const Parent &) {
+    return thread_block_tile<Size, Parent>();
+}
+
+/* The threads of a warp that are at the same place when the group is made. */
+class coalesced_group : public ff_cuda_warp_part<coalesced_group> {
+    unsigned mask;
+
+  public:
+    FF_CUDA_MEMBER explicit coalesced_group(unsigned lanes) : mask(lanes) {}
+    FF_CUDA_MEMBER unsigned size() const { return (unsigned)__popc(mask); }
+    FF_CUDA_MEMBER unsigned lanes() const { return mask; }
+    FF_CUDA_MEMBER unsigned lane_of(unsigned rank) const {
+        unsigned rest = mask;
+        while (rank--)
+            rest &= rest - 1;
+        return (unsigned)__ffs((int)rest) - 1;
+    }
+    FF_CUDA_MEMBER unsigned ranks(unsigned lanes) const {
+        unsigned out = 0;
+        for (unsigned rest = mask, bit = 1; rest; rest &= rest - 1, bit <<= 1)
+            if (lanes & rest & (0u - rest))
+                out |= bit;
+        return out;
+    }
+};
+
+FF_CUDA_MEMBER coalesced_group coalesced_threads() {
+    return coalesced_group(__activemask());
+}
+
+template <class Group> FF_CUDA_MEMBER void sync(const Group &group) {
+    group.sync();
+}
+
+/* ---- reductions ---- */
+
+template <class T> struct plus {
+    __host__ __device__ T operator()(T a, T b) const { return a + b; }
+};
+template <class T> struct less {
+    __host__ __device__ T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <class T> struct greater {
+    __host__ __device__ T operator()(T a, T b) const { return a < b ? b : a; }
+};
+template <class T> struct bit_and {
+    __host__ __device__ T operator()(T a, T b) const { return a & b; }
+};
+template <class T> struct bit_or {
+    __host__ __device__ T operator()(T a, T b) const { return a | b; }
+};
+template <class T> struct bit_xor {
+    __host__ __device__ T operator()(T a, T b) const { return a ^ b; }
+};
+
+/* Every thread gets the result. */
+template <class Group, class T, class Operation>
+FF_CUDA_MEMBER T reduce(const Group &group, T value, Operation operation) {
+    for (unsigned delta = 1; delta < group.size(); delta *= 2) {
+        T other = group.shfl_down(value, delta);
+        if (group.thread_rank() + delta < group.size())
+            value = operation(value, other);
+    }
+    return group.shfl(value, 0);
+}
+
+#undef FF_CUDA_MEMBER
+
+} // namespace cooperative_groups
+
+#endif
+
+#endif

@@ -1,0 +1,2 @@
+/* Reductions are in cooperative_groups.h. */
+#include "../cooperative_groups.h"

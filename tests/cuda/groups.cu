@@ -1,0 +1,108 @@
+/* Cooperative groups and numbers of 16 bits, compiled by `farfault cuda compile`: each result is
+ * compared with the host's. Prints nothing and returns 0 if all are right. */
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cstdio>
+#include <cuda_fp16.h>
+
+namespace cg = cooperative_groups;
+
+#define THREADS 96
+
+__constant__ float scale;
+__device__ int met;
+
+template <unsigned Size> __device__ int tiles(const cg::thread_block &block, int value) {
+    auto tile = cg::tiled_partition<Size>(block);
+    int sum = cg::reduce(tile, value, cg::plus<int>());
+    int most = cg::reduce(tile, value, cg::greater<int>());
+    unsigned odd = tile.ballot(tile.thread_rank() & 1);
+    tile.sync();
+    return sum * 1000 + most + (odd == (0xaaaaaaaau >> (32 - Size)) && tile.size() == Size ? 0 : 1);
+}
+
+__global__ void groups(int *out) {
+    cg::thread_block block = cg::this_thread_block();
+    __shared__ int last;
+    int rank = (int)block.thread_rank();
+    out[rank] = tiles<8>(block, rank);
+    out[THREADS + rank] = tiles<32>(block, rank);
+    out[2 * THREADS + rank] = 0;
+    if (rank % 3 == 0) {
+        cg::coalesced_group few = cg::coalesced_threads();
+        out[2 * THREADS + rank] = cg::reduce(few, 1, cg::plus<int>()) * 100 +
+                                  (int)few.thread_rank();
+    }
+    if (rank == THREADS - 1)
+        last = (int)cg::this_grid().size();
+    block.sync();
+    if (last != THREADS)
+        atomicAdd(&met, 1000);
+    atomicAdd(&met, 1);
+}
+
+__global__ void halves(const float *in, unsigned short *out, float *sums, int count) {
+    int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i >= count)
+        return;
+    half x = __float2half(in[i]);
+    out[i] = __half_as_ushort(x);
+    half2 pair = __halves2half2(x, __float2half(1.0f));
+    pair = __hfma2(pair, pair, __float2half2_rn(0.5f));
+    sums[i] = __low2float(pair) + __high2float(pair) * scale;
+}
+
+static int wrong(const char *what, int i) {
+    std::printf("%s: wrong at %d\n", what, i);
+    return 1;
+}
+
+static int check_groups() {
+    int *out, count = 0;
+    if (cudaMallocManaged(&out, 3 * THREADS * sizeof *out))
+        return wrong("cudaMallocManaged", 0);
+    groups<<<1, THREADS>>>(out);
+    if (cudaMemcpyFromSymbol(&count, met, sizeof count) || count != THREADS)
+        return wrong("threads", count);
+    for (int i = 0; i < THREADS; i++) {
+        int eight = i / 8 * 8, warp = i / 32 * 32, few = (warp + 32 + 2) / 3 - (warp + 2) / 3;
+        if (out[i] != (eight * 8 + 28) * 1000 + eight + 7)
+            return wrong("tiles of 8", i);
+        if (out[THREADS + i] != (warp * 32 + 496) * 1000 + warp + 31)
+            return wrong("tiles of 32", i);
+        if (out[2 * THREADS + i] != (i % 3 ? 0 : few * 100 + (i - warp) / 3))
+            return wrong("coalesced threads", i);
+    }
+    return cudaFree(out) != cudaSuccess;
+}
+
+static int check_halves() {
+    const int count = 4096;
+    const float two = 2;
+    float *in, *sums;
+    unsigned short *out;
+    cudaMallocManaged(&in, count * sizeof *in);
+    cudaMallocManaged(&sums, count * sizeof *sums);
+    cudaMallocManaged(&out, count * sizeof *out);
+    for (int i = 0; i < count; i++) { /* all sizes, also too small and too large ones */
+        unsigned bits = (unsigned)i * 2654435761u;
+        in[i] = i == 0 ? 0 : (1 + (float)(bits >> 8) * 0x1p-24f) * __builtin_ldexpf(1, i % 48 - 28);
+    }
+    cudaMemcpyToSymbol(scale, &two, sizeof two);
+    halves<<<(count + 255) / 256, 256>>>(in, out, sums, count);
+    if (cudaDeviceSynchronize())
+        return wrong("halves", 0);
+    for (int i = 0; i < count; i++) {
+        half x = in[i];
+        float square = __half2float(__hfma(x, x, __half(0.5f)));
+        if (out[i] != __half_as_ushort(x))
+            return wrong("conversion", i);
+        if (!(sums[i] == square + 3.0f))
+            return wrong("arithmetic", i);
+    }
+    return 0;
+}
+
+int main() {
+    return check_groups() || check_halves();
+}

@@ -1,0 +1,106 @@
+#!/bin/sh
+# test_compile.sh FOLDER FARFAULT LIBRARIES: `farfault cuda compile`, and the C programs of the
+# documents. Status 77: there is no clang, or none that can make PTX.
+set -eu
+folder=$1 farfault=$2 libraries=$3
+source=$(cd "$(dirname "$0")/../.." && pwd)
+echo '__attribute__((device)) void f() {}' |
+    clang -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-path=/nonexistent \
+        --cuda-gpu-arch=sm_70 -S - -o /dev/null 2>/dev/null || exit 77
+rm -rf "$folder"
+mkdir -p "$folder/temporary"
+cd "$folder"
+export TMPDIR="$folder/temporary" LD_LIBRARY_PATH="$libraries"
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+compile() {
+    "$farfault" cuda compile "$@" || fail "farfault cuda compile $*"
+}
+
+# says STATUS TEXT WORD...: compile ends so, with the text in its last line
+says() {
+    status=$1 text=$2 got=0
+    shift 2
+    "$farfault" cuda "$@" >out 2>&1 || got=$?
+    [ "$got" = "$status" ] || fail "$*: status $got, not $status: $(cat out)"
+    case $(tail -n 1 out) in
+    "farfault cuda: "*"$text"*) ;;
+    *) fail "$*: not '$text' but: $(tail -n 1 out)" ;;
+    esac
+}
+
+# ---- programs
+
+compile "$source/tests/cuda/groups.cu" -o groups -Wall -Wextra -Werror
+./groups || fail "groups"
+
+cat >kernel.cu <<'END'
+#include "size.h"
+__global__ void fill(int *out) { out[threadIdx.x] = SIZE * VALUE + (int)threadIdx.x; }
+extern "C" int run(int *out) {
+    fill<<<1, SIZE>>>(out);
+    return cudaDeviceSynchronize();
+}
+END
+cat >main.cu <<'END'
+#include "size.h"
+#include <math.h>
+extern "C" int run(int *out);
+int main() {
+    int *numbers, wrong = 0;
+    if (cudaMallocManaged(&numbers, SIZE * sizeof *numbers) || run(numbers))
+        return 1;
+    for (int i = 0; i < SIZE; i++)
+        wrong += numbers[i] != SIZE * VALUE + i;
+    return wrong || cudaFree(numbers) || cos(0.0) != 1;
+}
+END
+mkdir include
+echo '#define SIZE 64' >include/size.h
+compile -I include -DVALUE=3 -O1 main.cu kernel.cu -lm -o two
+./two || fail "two files"
+compile -Iinclude -D VALUE=3 -c kernel.cu
+compile -Iinclude -D VALUE=3 --arch=sm_75 -c main.cu -o first.o
+compile -Iinclude -DVALUE=3 main.cu kernel.o
+./a.out || fail "an object"
+c++ first.o kernel.o -L"$libraries" -lcudart -Wl,-rpath-link,"$libraries" -o linked
+./linked || fail "linked by another compiler"
+"$farfault" ptx first.o >/dev/null 2>&1 && fail "a file without kernels has some"
+"$farfault" ptx kernel.o | grep -q fill || fail "the kernel is not in kernel.o"
+readelf -d two | grep -q 'NEEDED.*libcudart.so.12' || fail "two needs no libcudart.so.12"
+
+# ---- C programs of the documents
+
+awk '/^```c$/ { n++; out = "page" n ".c"; next } /^```/ { out = "" } out { print > out }' \
+    "$source/docs/cuda.md"
+include=$source/data/cuda/include
+cc -Wall -Wextra -Werror page1.c -I "$include" -L "$libraries" -lcudart \
+    -Wl,-rpath-link,"$libraries" -o runtime
+cc -Wall -Wextra -Werror page2.c -I "$include" -L "$libraries" -lcuda -o driver
+./runtime | grep -q ': there and back$' || fail "the runtime API"
+./driver | grep -q '^7 x 7 = 49$' || fail "the driver API"
+
+# ---- mistakes
+
+echo 'int main() { return undeclared; }' >bad.cu
+echo '__global__ void f(int *p) { *p = host(); }  int host(); int main() {}' >wrong.cu
+says 1 'bad.cu: compiling it for the device failed' compile bad.cu
+says 1 'wrong.cu: compiling it for the device failed' compile wrong.cu
+says 1 'linking it failed' compile -Iinclude -DVALUE=3 main.cu -o missing
+says 1 'none.cu: No such file' compile none.cu
+says 2 'no file in CUDA C++' compile
+says 2 'no file in CUDA C++' compile main.o
+says 2 'several objects' compile -c main.cu kernel.cu -o one.o
+says 2 'is not in CUDA C++' compile -c main.cu other.c
+says 2 'must be an architecture' compile --arch compute_70 main.cu
+says 2 "there is no command 'compiel'" compiel
+says 2 'nothing to do'
+got=0
+PATH=/nonexistent "$farfault" cuda compile main.cu >out 2>&1 || got=$?
+[ $got = 1 ] && grep -q 'no clang in PATH' out || fail "without clang: $(cat out)"
+TMPDIR=/nonexistent says 1 'cannot make a folder' compile main.cu
+[ -z "$(ls temporary)" ] || fail "left behind: $(ls temporary)"
