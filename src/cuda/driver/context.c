@@ -1,5 +1,5 @@
 /* Contexts, and the one that a thread has. */
-#include "cuda/driver/internal.h"
+#include "cuda/driver/graph.h"
 
 #include "preload/preload.h"
 
@@ -12,6 +12,12 @@ static _Thread_local struct {
     CUcontext contexts[MOST_PUSHED];
     uint32_t count;
 } stack;
+
+CUcontext ff__cuda_contexts;
+
+bool ff__cuda_is_destroyed(CUcontext context) {
+    return __atomic_load_n(&context->destroyed, __ATOMIC_ACQUIRE);
+}
 
 CUcontext ff__cuda_current(void) {
     return stack.count == 0 ? NULL : stack.contexts[stack.count - 1];
@@ -28,28 +34,32 @@ static void set_limits(CUcontext context) {
     context->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
 }
 
-CUcontext ff__cuda_context_make(CUdevice device, unsigned flags) {
+CUcontext ff__cuda_context_make(CUdevice device, unsigned flags, bool is_primary) {
     static uint64_t made; /* atomic */
     CUcontext context = calloc(1, sizeof *context);
     if (context == NULL)
         return NULL;
     context->device = device;
     context->flags = flags;
+    context->is_primary = is_primary;
     context->id = __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
     set_limits(context);
-    if (ff__cuda_stream_make(context, CU_STREAM_DEFAULT, 0, &context->legacy) == CUDA_SUCCESS)
-        return context;
-    free(context);
-    return NULL;
+    if (ff__cuda_stream_make(context, CU_STREAM_DEFAULT, 0, &context->legacy) != CUDA_SUCCESS) {
+        free(context);
+        return NULL;
+    }
+    ff__lock_acquire(&ff__cuda_lock);
+    context->next = ff__cuda_contexts;
+    ff__cuda_contexts = context;
+    ff__lock_release(&ff__cuda_lock);
+    return context;
 }
 
 CUresult ff__cuda_context_wait(CUcontext context) {
     ff__lock_acquire(&ff__cuda_lock);
-    for (CUstream stream = context->streams; stream != NULL; stream = stream->next) {
-        ff__lock_release(&ff__cuda_lock);
+    for (CUstream stream = context->streams; stream != NULL; stream = stream->next)
         ff__cuda_stream_wait(stream);
-        ff__lock_acquire(&ff__cuda_lock);
-    }
+    ff__cuda_streams_sweep(context);
     ff__lock_release(&ff__cuda_lock);
     ff__clock_stop();
     return ff__cuda_module_errors(context);
@@ -57,11 +67,14 @@ CUresult ff__cuda_context_wait(CUcontext context) {
 
 /* The handle stays, because threads may still have it as their current one. */
 void ff__cuda_context_end(CUcontext context) {
+    ff__lock_acquire(&ff__cuda_lock);
+    __atomic_store_n(&context->destroyed, true, __ATOMIC_RELEASE);
+    for (CUstream stream = context->streams; stream != NULL; stream = stream->next) {
+        ff__cuda_capture_drop(stream);
+        stream->is_ended = true;
+    }
+    ff__lock_release(&ff__cuda_lock);
     ff__cuda_context_wait(context);
-    context->destroyed = true;
-    while (context->streams != NULL)
-        ff__cuda_stream_end(context->streams);
-    context->legacy = NULL;
     while (context->modules != NULL)
         ff__cuda_module_end(context->modules);
     ff__cuda_free_all(context);
@@ -75,7 +88,9 @@ CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device) {
         return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
-    CUcontext made = ff__cuda_context_make(device, flags);
+    if (stack.count == MOST_PUSHED)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUcontext made = ff__cuda_context_make(device, flags, false);
     if (made == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *context = made;
@@ -98,10 +113,10 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
     CUresult result = ff__cuda_started();
     if (result != CUDA_SUCCESS)
         return result;
-    if (context == NULL || context->destroyed)
-        return context == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    if (context == ff__cuda_devices[context->device].primary)
-        return CUDA_ERROR_INVALID_CONTEXT;
+    if (context == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (context->is_primary || ff__cuda_is_destroyed(context))
+        return context->is_primary ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     ff__cuda_context_end(context);
     if (ff__cuda_current() == context)
         stack.count--;
@@ -152,7 +167,12 @@ CUresult cuCtxGetCurrent(CUcontext *context) {
 
 /* A context that is named, or else the thread's. */
 static CUresult named_or_current(CUcontext *context) {
-    return *context == NULL ? ff__cuda_enter(context) : ff__cuda_started();
+    if (*context == NULL)
+        return ff__cuda_enter(context);
+    CUresult result = ff__cuda_started();
+    return result == CUDA_SUCCESS && ff__cuda_is_destroyed(*context)
+               ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+               : result;
 }
 
 CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context) {
@@ -332,9 +352,13 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer) {
 
 /* ---- primary contexts: one for each device, that run times share ---- */
 
+static bool is_active(const struct ff__cuda_device *device) {
+    return device->primary != NULL && !ff__cuda_is_destroyed(device->primary);
+}
+
 static CUresult retain(struct ff__cuda_device *device, CUdevice number) {
-    if (device->primary == NULL || device->primary->destroyed)
-        device->primary = ff__cuda_context_make(number, device->primary_flags);
+    if (!is_active(device))
+        device->primary = ff__cuda_context_make(number, device->primary_flags, true);
     if (device->primary == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     device->primary_users++;
@@ -365,7 +389,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     struct ff__cuda_device *of = &ff__cuda_devices[device];
     if (of->primary_users == 0)
         result = CUDA_ERROR_INVALID_CONTEXT;
-    else if (--of->primary_users == 0)
+    else if (--of->primary_users == 0 && is_active(of))
         ff__cuda_context_end(of->primary);
     pthread_mutex_unlock(&primaries);
     return result;
@@ -375,16 +399,15 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     return cuDevicePrimaryCtxRelease_v2(device);
 }
 
-/* Those that have retained it keep their claim, on a new one. */
+/* Those that have retained it have yet to release it. */
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
     CUresult result = ff__cuda_device_check(device);
     if (result != CUDA_SUCCESS)
         return result;
     pthread_mutex_lock(&primaries);
     struct ff__cuda_device *of = &ff__cuda_devices[device];
-    if (of->primary != NULL && !of->primary->destroyed)
+    if (is_active(of))
         ff__cuda_context_end(of->primary);
-    of->primary_users = 0;
     pthread_mutex_unlock(&primaries);
     return CUDA_SUCCESS;
 }
@@ -402,7 +425,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
     pthread_mutex_lock(&primaries);
     struct ff__cuda_device *of = &ff__cuda_devices[device];
     of->primary_flags = flags;
-    if (of->primary_users != 0)
+    if (is_active(of))
         of->primary->flags = flags;
     pthread_mutex_unlock(&primaries);
     return CUDA_SUCCESS;
@@ -420,7 +443,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *activ
         return result;
     pthread_mutex_lock(&primaries);
     *flags = ff__cuda_devices[device].primary_flags;
-    *active = ff__cuda_devices[device].primary_users != 0;
+    *active = is_active(&ff__cuda_devices[device]);
     pthread_mutex_unlock(&primaries);
     return CUDA_SUCCESS;
 }

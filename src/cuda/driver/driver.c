@@ -27,7 +27,9 @@ CUresult cuInit(unsigned flags) {
 }
 
 CUresult ff__cuda_started(void) {
-    return __atomic_load_n(&started, __ATOMIC_ACQUIRE) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+    if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE) || ff__in_child())
+        return CUDA_ERROR_NOT_INITIALIZED;
+    return ff__cuda_is_calling ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
 CUresult ff__cuda_enter(CUcontext *out) {
@@ -37,7 +39,7 @@ CUresult ff__cuda_enter(CUcontext *out) {
     *out = ff__cuda_current();
     if (*out == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if ((*out)->destroyed)
+    if (ff__cuda_is_destroyed(*out))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     return __atomic_load_n(&(*out)->error, __ATOMIC_RELAXED);
 }

@@ -47,9 +47,14 @@ CUresult ff__cuda_event_record(CUstream stream, CUevent event) {
     mark->users++;
     struct ff__cuda_command command = {.kind = FF_CUDA_RECORD, .mark = mark};
     CUresult result = ff__cuda_submit(stream, &command);
+    if (result != CUDA_SUCCESS) {
+        free(mark);
+        return result;
+    }
+    ff__cuda_captured_forget(event);
     ff__cuda_mark_release(event->mark);
     event->mark = mark;
-    return result;
+    return CUDA_SUCCESS;
 }
 
 /* An event that was never recorded is complete. The lock is held. */
@@ -58,7 +63,10 @@ CUresult ff__cuda_event_wait(CUstream stream, CUevent event) {
         return CUDA_SUCCESS;
     event->mark->users++;
     struct ff__cuda_command command = {.kind = FF_CUDA_WAIT, .mark = event->mark};
-    return ff__cuda_submit(stream, &command);
+    CUresult result = ff__cuda_submit(stream, &command);
+    if (result != CUDA_SUCCESS)
+        ff__cuda_mark_release(event->mark);
+    return result;
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream name, unsigned flags) {

@@ -119,8 +119,9 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, s
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
     CUresult result = check(function, state);
     if (result == CUDA_SUCCESS)
-        *state = function->kernel != NULL ? CU_FUNCTION_LOADING_STATE_LOADED
-                                          : CU_FUNCTION_LOADING_STATE_UNLOADED;
+        *state = __atomic_load_n(&function->kernel, __ATOMIC_RELAXED) != NULL
+                     ? CU_FUNCTION_LOADING_STATE_LOADED
+                     : CU_FUNCTION_LOADING_STATE_UNLOADED;
     return result;
 }
 

@@ -28,7 +28,8 @@
 /* Everything below that is not said to be a thread's own is guarded by it. */
 extern struct ff__lock ff__cuda_lock;
 
-/* CUDA_ERROR_NOT_INITIALIZED until cuInit(). */
+/* CUDA_ERROR_NOT_INITIALIZED until cuInit(), and in a forked child; CUDA_ERROR_NOT_PERMITTED in
+ * functions of the program that a stream calls. */
 CUresult ff__cuda_started(void);
 /* The thread's context, which has no error; else why there is none. */
 CUresult ff__cuda_enter(CUcontext *out);
@@ -66,7 +67,9 @@ struct CUctx_st {
     unsigned flags;
     uint64_t id;
     CUresult error; /* atomic: a kernel failed, and nothing works any more */
-    bool destroyed; /* its handle stays what it is */
+    bool destroyed; /* atomic; its handle stays what it is */
+    bool is_primary;
+    struct CUctx_st *next; /* of all that were ever made */
     struct CUstream_st *streams, *legacy;
     struct CUmod_st *modules;
     size_t limits[CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED + 1];
@@ -75,10 +78,13 @@ struct CUctx_st {
     uint32_t peers; /* bits of devices */
 };
 
+/* By `next`; the lock is held. */
+extern CUcontext ff__cuda_contexts;
+bool ff__cuda_is_destroyed(CUcontext context);
 /* NULL: the thread has none. */
 CUcontext ff__cuda_current(void);
 /* A context whose only current thread may be this one. NULL: no memory. */
-CUcontext ff__cuda_context_make(CUdevice device, unsigned flags);
+CUcontext ff__cuda_context_make(CUdevice device, unsigned flags, bool is_primary);
 /* Waits for its work and frees what it has. */
 void ff__cuda_context_end(CUcontext context);
 /* Waits for all work of it; the error of a kernel that failed. */
@@ -123,6 +129,7 @@ struct ff__cuda_call {
     void (*call)(CUstream stream, void *user);
     void (*program)(void *user); /* instead of `call` */
     CUstreamCallback callback;   /* instead of both */
+    CUcontext context;           /* whose errors the program's function hears of; NULL: none */
     CUstream stream;
     void *user;
 };
@@ -145,6 +152,8 @@ struct ff__cuda_command {
 struct CUstream_st {
     CUcontext context;
     struct CUstream_st *next; /* of the context */
+    bool is_ended;            /* its name means nothing any more; it goes when it is idle */
+    uint32_t users;           /* threads that wait for it */
     unsigned flags;
     int priority;
     uint64_t id;
@@ -170,11 +179,16 @@ CUresult ff__cuda_enqueue(CUstream stream, const struct ff__cuda_command *comman
 CUresult ff__cuda_execute(CUstream stream, const struct ff__cuda_command *command);
 /* Appends it; the lock is held. */
 CUresult ff__cuda_submit(CUstream stream, const struct ff__cuda_command *command);
-/* Waits until all is done. The lock is not held. */
-CUresult ff__cuda_stream_wait(CUstream stream);
+/* Waits until all is done. The lock is held, and given up meanwhile. */
+void ff__cuda_stream_wait(CUstream stream);
 bool ff__cuda_stream_is_idle(CUstream stream); /* the lock is held */
 CUresult ff__cuda_stream_make(CUcontext context, unsigned flags, int priority, CUstream *out);
-void ff__cuda_stream_end(CUstream stream); /* waits for its work */
+/* What it has to do is done all the same. The lock is held. */
+void ff__cuda_stream_end(CUstream stream);
+/* Frees those that have ended and are idle. The lock is held. */
+void ff__cuda_streams_sweep(CUcontext context);
+/* Whether this thread is in a function of the program that a stream calls. */
+extern _Thread_local bool ff__cuda_is_calling;
 
 /* NULL: no memory. */
 struct ff__cuda_mark *ff__cuda_mark_make(void);
@@ -228,7 +242,8 @@ struct CUmod_st {
     struct CUlib_st *library;
 };
 
-/* An error of the context's kernels, if there is one: the context has it from now on. */
+/* An error of the context's kernels, if there is one: the context has it from now on. The lock is
+ * free. */
 CUresult ff__cuda_module_errors(CUcontext context);
 void ff__cuda_module_end(CUmodule module);
 

@@ -26,9 +26,11 @@ static CUmodule all; /* of contexts and libraries, by `next_of_all` */
 #define WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC  0xba55ed50u
 
+/* 0: a text is shorter. */
 static uint32_t word_at(const char *bytes) {
-    uint32_t word;
-    memcpy(&word, bytes, sizeof word);
+    uint32_t word = 0;
+    if (strnlen(bytes, sizeof word) == sizeof word)
+        memcpy(&word, bytes, sizeof word);
     return word;
 }
 
@@ -49,7 +51,7 @@ static const char *find_image(const void *image, size_t *size) {
         memcpy(&header, bytes + 6, sizeof header);
         memcpy(&data, bytes + 8, sizeof data);
         *size = header + data;
-    } else if (memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+    } else if (strncmp(bytes, ELFMAG, SELFMAG) == 0) {
         *size = size_of_elf(bytes);
     } else {
         *size = strlen(bytes);
@@ -192,13 +194,14 @@ void ff__cuda_module_end(CUmodule module) {
 
 CUresult ff__cuda_module_errors(CUcontext context) {
     struct ff_error error;
-    int code = 0;
     ff__lock_acquire(&ff__cuda_lock);
-    for (CUmodule module = all; module != NULL && code == 0; module = module->next_of_all)
-        code = ff__ptx_failure(module->program, &error);
+    for (CUmodule module = all; module != NULL; module = module->next_of_all) {
+        CUcontext of = module->context != NULL ? module->context : context;
+        int code = ff__ptx_failure(module->program, &error);
+        if (code != 0 && of->error == CUDA_SUCCESS)
+            __atomic_store_n(&of->error, ff__cuda_result(code, &error), __ATOMIC_RELAXED);
+    }
     ff__lock_release(&ff__cuda_lock);
-    if (code != 0)
-        __atomic_store_n(&context->error, ff__cuda_result(code, &error), __ATOMIC_RELAXED);
     return __atomic_load_n(&context->error, __ATOMIC_RELAXED);
 }
 
@@ -281,7 +284,7 @@ CUresult cuModuleUnload(CUmodule module) {
         return result;
     if (module->library != NULL)
         return CUDA_ERROR_NOT_PERMITTED;
-    result = ff__cuda_context_wait(context); /* no launch of it may be running */
+    result = ff__cuda_context_wait(module->context); /* no launch of it may be running */
     ff__cuda_module_end(module);
     return result;
 }
@@ -305,8 +308,10 @@ CUresult cuFuncLoad(CUfunction function) {
         return CUDA_SUCCESS;
     struct ff__ptx_kernel *kernel;
     int code = ff__ptx_kernel(function->module->program, function->name, &kernel, &error);
+    struct ff__ptx_kernel *none = NULL; /* another thread may have loaded it: one write */
     if (code == 0)
-        __atomic_store_n(&function->kernel, kernel, __ATOMIC_RELEASE);
+        __atomic_compare_exchange_n(&function->kernel, &none, kernel, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE);
     return ff__cuda_result(code, &error);
 }
 
@@ -416,14 +421,21 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_optio
     return make_library(load_file(NULL, path, &module), module, library);
 }
 
+/* From there on the list does not change. */
+static CUcontext first_context(void) {
+    ff__lock_acquire(&ff__cuda_lock);
+    CUcontext first = ff__cuda_contexts;
+    ff__lock_release(&ff__cuda_lock);
+    return first;
+}
+
 CUresult cuLibraryUnload(CUlibrary library) {
     CUresult result = ff__cuda_started();
     if (library == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return result;
-    CUcontext context = ff__cuda_current();
-    if (context != NULL && !context->destroyed)
+    for (CUcontext context = first_context(); context != NULL; context = context->next)
         ff__cuda_context_wait(context);
     ff__cuda_module_end(library->module);
     free(library);

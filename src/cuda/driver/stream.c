@@ -76,6 +76,8 @@ static void complete(const struct ff_work *work, void *argument) {
 
 /* ---- what workers do ---- */
 
+_Thread_local bool ff__cuda_is_calling;
+
 static void copy_part(const struct ff_work *work, void *argument) {
     const struct ff__cuda_copy *copy = argument;
     for (size_t i = work->first; i < work->end; i++)
@@ -90,13 +92,20 @@ static void set_part(const struct ff_work *work, void *argument) {
 
 static void call(const struct ff_work *work, void *argument) {
     const struct ff__cuda_call *call = argument;
+    CUresult status = CUDA_SUCCESS;
     (void)work;
-    if (call->program != NULL)
-        call->program(call->user);
-    else if (call->callback != NULL)
-        call->callback(call->stream, CUDA_SUCCESS, call->user);
-    else
+    if (call->call != NULL) {
         call->call(call->stream, call->user);
+        return;
+    }
+    if (call->context != NULL)
+        status = ff__cuda_module_errors(call->context);
+    ff__cuda_is_calling = true;
+    if (call->callback != NULL)
+        call->callback(call->stream, status, call->user);
+    else if (status == CUDA_SUCCESS)
+        call->program(call->user);
+    ff__cuda_is_calling = false;
 }
 
 static CUresult run(CUstream stream, ff_kernel_fn function, size_t items, const void *arguments,
@@ -188,8 +197,15 @@ static CUresult join(CUstream stream, CUstream other) {
     mark->users++; /* the one of each command */
     struct ff__cuda_command command = {.kind = FF_CUDA_RECORD, .mark = mark};
     CUresult result = append(other, &command);
+    if (result != CUDA_SUCCESS) {
+        free(mark);
+        return result;
+    }
     command.kind = FF_CUDA_WAIT;
-    return result == CUDA_SUCCESS ? append(stream, &command) : result;
+    result = append(stream, &command);
+    if (result != CUDA_SUCCESS)
+        ff__cuda_mark_release(mark);
+    return result;
 }
 
 /* The legacy stream and the blocking ones of its context wait for each other. */
@@ -251,9 +267,11 @@ CUresult ff__cuda_execute(CUstream name, const struct ff__cuda_command *command)
         result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (result == CUDA_SUCCESS)
         result = join_legacy(stream);
+    if (result == CUDA_SUCCESS)
+        ff__cuda_stream_wait(stream);
     ff__lock_release(&ff__cuda_lock);
     if (result == CUDA_SUCCESS)
-        result = ff__cuda_stream_wait(stream);
+        result = ff__cuda_module_errors(context);
     if (result == CUDA_SUCCESS)
         execute_here(command);
     ff__clock_stop();
@@ -263,17 +281,14 @@ CUresult ff__cuda_execute(CUstream name, const struct ff__cuda_command *command)
 /* ---- waiting ---- */
 
 /* What is held goes to the queue as marks are completed. */
-static void wait_for_held(CUstream stream) {
-    ff__lock_acquire(&ff__cuda_lock);
+void ff__cuda_stream_wait(CUstream stream) {
+    stream->users++;
     while (stream->first != NULL)
         ff__event_wait(&ff__cuda_completed, &ff__cuda_lock);
     ff__lock_release(&ff__cuda_lock);
-}
-
-CUresult ff__cuda_stream_wait(CUstream stream) {
-    wait_for_held(stream);
     ff_stream_synchronize(stream->queue);
-    return ff__cuda_module_errors(stream->context);
+    ff__lock_acquire(&ff__cuda_lock);
+    stream->users--;
 }
 
 /* ---- names ---- */
@@ -290,12 +305,16 @@ static pthread_key_t own_key;
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
 static void free_own(void *list) {
+    if (ff__in_child())
+        return;
+    ff__lock_acquire(&ff__cuda_lock);
     for (struct own_stream *own = list, *next; own != NULL; own = next) {
         next = own->next;
-        if (!ff__in_child() && !own->context->destroyed)
+        if (!ff__cuda_is_destroyed(own->context))
             ff__cuda_stream_end(own->stream);
         free(own);
     }
+    ff__lock_release(&ff__cuda_lock);
 }
 
 static void make_own_key(void) {
@@ -339,7 +358,7 @@ CUresult ff__cuda_stream(CUcontext context, CUstream name, CUstream *out) {
         return CUDA_SUCCESS;
     }
     for (CUstream stream = context->streams; stream != NULL; stream = stream->next)
-        if (stream == name) {
+        if (stream == name && !stream->is_ended) {
             *out = stream;
             return CUDA_SUCCESS;
         }
@@ -363,6 +382,7 @@ CUresult ff__cuda_stream_make(CUcontext context, unsigned flags, int priority, C
         return ff__cuda_result(status, NULL);
     }
     ff__lock_acquire(&ff__cuda_lock);
+    ff__cuda_streams_sweep(context);
     stream->next = context->streams;
     context->streams = stream;
     ff__lock_release(&ff__cuda_lock);
@@ -370,17 +390,23 @@ CUresult ff__cuda_stream_make(CUcontext context, unsigned flags, int priority, C
     return CUDA_SUCCESS;
 }
 
+void ff__cuda_streams_sweep(CUcontext context) {
+    for (CUstream *link = &context->streams; *link != NULL;) {
+        CUstream stream = *link;
+        if (!stream->is_ended || stream->users != 0 || !ff__cuda_stream_is_idle(stream)) {
+            link = &stream->next;
+            continue;
+        }
+        *link = stream->next;
+        ff_stream_destroy(stream->queue);
+        free(stream);
+    }
+}
+
 void ff__cuda_stream_end(CUstream stream) {
-    wait_for_held(stream);
-    ff_stream_destroy(stream->queue);
-    ff__lock_acquire(&ff__cuda_lock);
     ff__cuda_capture_drop(stream);
-    CUstream *link = &stream->context->streams;
-    while (*link != stream)
-        link = &(*link)->next;
-    *link = stream->next;
-    ff__lock_release(&ff__cuda_lock);
-    free(stream);
+    stream->is_ended = true;
+    ff__cuda_streams_sweep(stream->context);
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority) {
@@ -415,8 +441,8 @@ CUresult cuStreamDestroy_v2(CUstream name) {
     CUresult result = find(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
-    ff__lock_release(&ff__cuda_lock);
     ff__cuda_stream_end(stream);
+    ff__lock_release(&ff__cuda_lock);
     return CUDA_SUCCESS;
 }
 
@@ -448,27 +474,31 @@ CUresult cuStreamSynchronize(CUstream name) {
     /* the legacy stream is done when all that it waits for is */
     if (!is_captured && stream == stream->context->legacy)
         result = join_legacy(stream);
+    CUcontext context = stream->context;
+    if (!is_captured && result == CUDA_SUCCESS)
+        ff__cuda_stream_wait(stream);
     ff__lock_release(&ff__cuda_lock);
     if (is_captured)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    if (result == CUDA_SUCCESS)
-        result = ff__cuda_stream_wait(stream);
     ff__clock_stop();
-    return result;
+    return result == CUDA_SUCCESS ? ff__cuda_module_errors(context) : result;
 }
 
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *user,
                              unsigned flags) {
     struct ff__cuda_command command = {
-        .kind = FF_CUDA_CALL, .call = {.callback = callback, .stream = stream, .user = user}};
+        .kind = FF_CUDA_CALL,
+        .call = {
+            .callback = callback, .context = ff__cuda_current(), .stream = stream, .user = user}};
     if (callback == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     return ff__cuda_enqueue(stream, &command);
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *user) {
-    struct ff__cuda_command command = {.kind = FF_CUDA_CALL,
-                                       .call = {.program = function, .user = user}};
+    struct ff__cuda_command command = {
+        .kind = FF_CUDA_CALL,
+        .call = {.program = function, .context = ff__cuda_current(), .user = user}};
     if (function == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     return ff__cuda_enqueue(stream, &command);
@@ -548,7 +578,8 @@ CUresult cuStreamAttachMemAsync(CUstream name, CUdeviceptr address, size_t size,
     if (result != CUDA_SUCCESS)
         return result;
     const struct ff__cuda_allocation *allocation = ff__cuda_find(address);
-    if (allocation == NULL || (size != 0 && size != allocation->size))
+    if (allocation == NULL || allocation->memory != FF_CUDA_MANAGED ||
+        (size != 0 && size != allocation->size))
         result = CUDA_ERROR_INVALID_VALUE;
     ff__lock_release(&ff__cuda_lock);
     return result;
