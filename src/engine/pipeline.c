@@ -47,6 +47,10 @@ static void take_samples(struct ff__pipeline *pipeline, const struct ff__job *jo
     ff__pipeline_queue_all(pipeline, &advice);
 }
 
+/* One access of so many is a sample: a prime, so that it is not always the same instruction, and
+ * fewer than the pages of a leaf. */
+#define SAMPLED 13u
+
 void ff__pipeline_used(struct ff__pipeline *pipeline, uint32_t tier,
                        const struct ff_warp_access *accesses, size_t count) {
     struct ff_advice items[FF__ADVICE_A_STEP];
@@ -55,7 +59,7 @@ void ff__pipeline_used(struct ff__pipeline *pipeline, uint32_t tier,
         return;
     ff__pipeline_lock(pipeline);
     uint64_t now = pipeline->backend->now(pipeline->self);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i += SAMPLED) {
         uint32_t page,
             block = ff__space_find(&pipeline->engine->space, (uintptr_t)accesses[i].address, &page);
         if (block != FF_NONE)
