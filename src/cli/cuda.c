@@ -6,11 +6,15 @@
 #include "cli/options.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
-    "Compiles CUDA programs with clang; no SDK is needed.\n"
+    "Shows what there is for CUDA programs, and what one of them needs and lacks; compiles them "
+    "with clang: no SDK is needed.\n"
     "\n"
     "Examples:\n"
+    "  farfault cuda\n"
+    "  farfault cuda ./program\n"
     "  farfault cuda compile saxpy.cu -o saxpy\n"
     "  farfault cuda compile --arch sm_80 -O2 -DSIZE=1024 main.cu kernels.cu -o program\n"
     "  farfault cuda compile -c kernels.cu -o kernels.o\n"
@@ -29,6 +33,7 @@ static const struct {
 
 #define PART_COUNT (sizeof parts / sizeof parts[0])
 
+/* A word that is no part, and has neither a slash nor a file, is taken for a slip of the finger. */
 static int unknown(const char *name) {
     struct ff__nearest nearest = {.word = name};
     struct ff_error error;
@@ -38,29 +43,16 @@ static int unknown(const char *name) {
     return ff__complain(FF__EXIT_USAGE, "%s", error.message);
 }
 
-/* As --help in front of it does it, which ends the program. */
-static int show_help(void) {
-    static char name[] = "farfault cuda", wanted[] = "--help";
-    char *words[] = {name, wanted, NULL};
-    struct ff__options unused;
-    return ff__options_parse(&ff__command_cuda, 2, words, &unused);
-}
-
-static bool is_help(const char *word) {
-    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
-}
-
 static int run(struct ff__options *options) {
-    if (options->word_count == 0)
-        return ff__complain(FF__EXIT_USAGE, "nothing to do; see farfault cuda --help");
-    for (int i = 1; i < options->word_count; i++)
-        if (is_help(options->words[i]))
-            return show_help();
+    const char *word = options->word_count ? options->words[0] : NULL;
+    if (!word)
+        return ff__cuda_show();
     for (size_t i = 0; i < PART_COUNT; i++)
-        if (strcmp(parts[i].name, options->words[0]) == 0)
+        if (strcmp(parts[i].name, word) == 0)
             return parts[i].run(options->word_count - 1, options->words + 1);
-    return unknown(options->words[0]);
+    return strchr(word, '/') || access(word, F_OK) == 0 ? ff__cuda_show_program(word)
+                                                        : unknown(word);
 }
 
-const struct ff__command ff__command_cuda = {FF__COMMAND_CUDA, "compile FILE.cu [OPTION...]", help,
-                                             run, ARGP_IN_ORDER};
+const struct ff__command ff__command_cuda = {
+    FF__COMMAND_CUDA, "[PROGRAM | compile FILE.cu [OPTION...]]", help, run, ARGP_IN_ORDER};

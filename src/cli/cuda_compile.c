@@ -126,14 +126,19 @@ static bool is_in_path(const char *name) {
     return found;
 }
 
-static int find_compiler(struct compilation *job) {
+const char *ff__cuda_compiler(void) {
     static const char *const names[] = {"clang",    "clang-20", "clang-19", "clang-18", "clang-17",
                                         "clang-16", "clang-15", "clang-14", NULL};
-    for (unsigned i = 0; names[i]; i++)
-        if (is_in_path(names[i])) {
-            job->compiler = names[i];
-            return 0;
-        }
+    unsigned i = 0;
+    while (names[i] && !is_in_path(names[i]))
+        i++;
+    return names[i];
+}
+
+static int find_compiler(struct compilation *job) {
+    job->compiler = ff__cuda_compiler();
+    if (job->compiler)
+        return 0;
     return ff__complain(FF__EXIT_FAILURE,
                         "no clang in PATH, which compiles CUDA; install clang 14 or newer");
 }

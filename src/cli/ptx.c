@@ -2,6 +2,7 @@
 #include "cli/ptx.h"
 
 #include "base/new_file.h"
+#include "cli/file.h"
 #include "cli/outputs.h"
 
 #include <ctype.h>
@@ -22,56 +23,6 @@ static const char help[] =
     "  farfault ptx libcuda-kernels.so --image 3 --extract kernels.ptx\v"
     "Registers are those that the PTX declares, or that a thread of machine code has. Cubins have "
     "machine code, which cannot be translated.";
-
-/* ---- the file ---- */
-
-#define FILE_MAX ((off_t)4 << 30) /* bytes of a file */
-
-struct file {
-    char *bytes;
-    size_t size;
-};
-
-static int cannot_read(const char *path, const char *why) {
-    return ff__complain(FF__EXIT_FAILURE, "%s: %s", path, why);
-}
-
-/* Up to its end, which may come earlier than `size` says. 0 or a negative errno. */
-static int read_bytes(int file, size_t size, struct file *out) {
-    while (out->size < size) {
-        ssize_t done = read(file, out->bytes + out->size, size - out->size);
-        if (done < 0 && errno != EINTR)
-            return -errno;
-        if (done == 0)
-            break;
-        out->size += done > 0 ? (size_t)done : 0;
-    }
-    return 0;
-}
-
-/* Not mapped: it may be made shorter meanwhile. */
-static int read_whole(const char *path, int file, struct file *out) {
-    struct stat info;
-    if (fstat(file, &info) || !S_ISREG(info.st_mode))
-        return cannot_read(path, "not a regular file");
-    if (info.st_size > FILE_MAX)
-        return cannot_read(path, "larger than 4 GiB");
-    out->bytes = malloc((size_t)info.st_size + 1);
-    if (!out->bytes)
-        return cannot_read(path, "not enough memory for it");
-    int status = read_bytes(file, (size_t)info.st_size, out);
-    return status ? cannot_read(path, strerror(-status)) : 0;
-}
-
-/* The caller frees out->bytes, whatever comes back. */
-static int read_file(const char *path, struct file *out) {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would be waited for */
-    if (file < 0)
-        return cannot_read(path, strerror(errno));
-    int status = read_whole(path, file, out);
-    close(file);
-    return status;
-}
 
 /* ---- images that are wanted ---- */
 
@@ -180,7 +131,7 @@ static int write_one(const char *path, const struct ff__image *image, const char
         return 0;
     int status = make(image, &bytes, &text.size, &error);
     if (status)
-        return cannot_read(path, error.message);
+        return ff__complain(FF__EXIT_FAILURE, "%s: %s", path, error.message);
     text.bytes = bytes;
     status = write_text(to, &text);
     free(bytes);
@@ -260,13 +211,13 @@ static int list(const char *path, const struct ff__ptx_images *images, const str
 
 /* ---- the command ---- */
 
-static int use(struct ff__options *options, const struct file *file, const struct wanted *wanted,
-               const struct ff__outputs *outputs) {
+static int use(struct ff__options *options, const struct ff__file *file,
+               const struct wanted *wanted, const struct ff__outputs *outputs) {
     const char *path = options->words[0];
     struct ff__ptx_images images;
     struct ff_error error = {""};
     if (ff__images_find(file->bytes, file->size, &images, &error))
-        return cannot_read(path, error.message);
+        return ff__complain(FF__EXIT_FAILURE, "%s: %s", path, error.message);
     bool writes = options->text[FF__OPTION_EXTRACT] || options->text[FF__OPTION_C];
     int status =
         writes ? write_files(options, path, &images, wanted) : list(path, &images, wanted, outputs);
@@ -277,14 +228,14 @@ static int use(struct ff__options *options, const struct file *file, const struc
 static int run(struct ff__options *options) {
     struct ff__outputs outputs;
     struct wanted wanted = {.number = options->number[FF__OPTION_IMAGE]};
-    struct file file = {NULL, 0};
+    struct ff__file file = {NULL, 0};
     if (options->word_count != 1)
         return ff__complain(FF__EXIT_USAGE, "give one file: farfault ptx FILE");
     int status = ff__outputs_read(options, &outputs);
     if (!status)
         status = read_arch(options, &wanted.arch);
     if (!status)
-        status = read_file(options->words[0], &file);
+        status = ff__file_read(options->words[0], &file);
     if (!status)
         status = use(options, &file, &wanted, &outputs);
     free(file.bytes);

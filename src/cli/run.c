@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/environment.h"
 #include "cli/find.h"
+#include "cli/needs.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
 #include "cli/probe.h"
@@ -196,6 +197,24 @@ static int read_options(struct plan *plan) {
     return status;
 }
 
+/* A program that needs CUDA alone runs without PoCL; one that cannot run is told why. */
+static int probe_interfaces(const struct plan *plan) {
+    struct ff__needs needs;
+    char text[FF__PROBE_TEXT];
+    int status = 0;
+    ff__needs_read(plan->program.argv[0], &needs);
+    if (ff__needs_private_driver(&needs))
+        ff__complain(
+            0,
+            "%s has NVIDIA's CUDA run time linked in, which runs on NVIDIA's driver alone; "
+            "build it with nvcc -cudart shared",
+            plan->program.name);
+    if (!ff__needs_only_cuda(&needs))
+        status = ff__probe_opencl(text);
+    ff__needs_free(&needs);
+    return status;
+}
+
 static int probe(struct plan *plan) {
     char text[FF__PROBE_TEXT];
     int status = ff__probe_system(&plan->config);
@@ -206,7 +225,7 @@ static int probe(struct plan *plan) {
     if (!status)
         status = ff__find_preload(plan->preload);
     if (!status)
-        status = ff__probe_opencl(text);
+        status = probe_interfaces(plan);
     return status;
 }
 

@@ -33,10 +33,19 @@ says() {
     esac
 }
 
+# ---- what there is, and what a program needs
+
+"$farfault" cuda >out || fail "cuda"
+grep -q 'libcudart.so.12' out && grep -q '^GPU driver' out || fail "cuda: $(cat out)"
+says 1 '/nonexistent: no such file' /nonexistent
+says 2 "there is no command 'compil'; the nearest is compile" compil
+
 # ---- programs
 
 compile "$source/tests/cuda/groups.cu" -o groups -Wall -Wextra -Werror
 ./groups || fail "groups"
+"$farfault" cuda ./groups >out || fail "cuda ./groups"
+grep -q "^libcudart.so.12 *farfault's" out && grep -q 'device code' out || fail "needs: $(cat out)"
 
 cat >kernel.cu <<'END'
 #include "size.h"
@@ -98,7 +107,6 @@ says 2 'several objects' compile -c main.cu kernel.cu -o one.o
 says 2 'is not in CUDA C++' compile -c main.cu other.c
 says 2 'must be an architecture' compile --arch compute_70 main.cu
 says 2 "there is no command 'compiel'" compiel
-says 2 'nothing to do'
 got=0
 PATH=/nonexistent "$farfault" cuda compile main.cu >out 2>&1 || got=$?
 [ $got = 1 ] && grep -q 'no clang in PATH' out || fail "without clang: $(cat out)"
