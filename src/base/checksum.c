@@ -28,11 +28,11 @@ static uint32_t add_word(uint32_t crc, const uint8_t *at) {
 }
 
 uint32_t ff__crc32c(uint32_t crc, const void *bytes, size_t size) {
-    const uint8_t *at = bytes, *end = at + size;
+    const uint8_t *at = bytes; /* may be NULL without any bytes */
     crc = ~crc;
-    for (; end - at >= 8; at += 8)
+    for (; size >= 8; size -= 8, at += 8)
         crc = add_word(crc, at);
-    for (; at < end; at++)
-        crc = add_byte(crc, *at);
+    for (; size > 0; size--)
+        crc = add_byte(crc, *at++);
     return ~crc;
 }

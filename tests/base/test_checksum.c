@@ -21,6 +21,7 @@ static void is_castagnoli(void **state) {
     uint8_t bytes[100];
     (void)state;
     assert_int_equal(ff__crc32c(0, "123456789", 9), 0xe3069283u);
+    assert_int_equal(ff__crc32c(7, NULL, 0), 7);
     for (unsigned i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * i + 3);
     for (size_t size = 0; size < sizeof bytes; size++) {
