@@ -16,7 +16,7 @@ static const char help[] =
     "  farfault cuda\n"
     "  farfault cuda ./program\n"
     "  farfault cuda compile saxpy.cu -o saxpy\n"
-    "  farfault cuda compile --arch sm_80 -O2 -DSIZE=1024 main.cu kernels.cu -o program\n"
+    "  farfault cuda compile --arch sm_80 -O2 main.cu kernels.cu -o program\n"
     "  farfault cuda compile -c kernels.cu -o kernels.o\n"
     "  farfault run --memory 256M ./saxpy\v"
     "compile takes files in CUDA C++ (.cu), and all else that clang takes: other sources, objects, "

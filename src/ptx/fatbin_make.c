@@ -15,7 +15,7 @@ static int check(const char *text, size_t size, struct ff__image *image, struct 
     if (status)
         return status;
     *image = images.items[0];
-    bool good = images.count == 1 && image->is_text && image->pack == FF__PACK_NONE;
+    bool good = image->is_text && image->bytes == text; /* not in a file of another kind */
     ff__images_free(&images);
     return good ? 0 : ff__fail(error, -EINVAL, "not PTX");
 }
