@@ -84,6 +84,7 @@ static void a_non_blocking_stream_does_not_wait(void **state) {
     OK(cuStreamSynchronize(NULL));
     open_gate(&gate);
     assert_int_equal(take_word(), 3);
+    OK(cuStreamSynchronize(stream)); /* the gate goes */
     OK(cuStreamDestroy_v2(stream));
     OK(cuStreamDestroy_v2(other));
 }
@@ -103,7 +104,7 @@ static void a_wait_for_the_legacy_stream_waits_for_blocking_ones(void **state) {
 
 static void *use_own_stream(void *argument) {
     unsigned long long *ids = argument;
-    struct gate gate;
+    static struct gate gate; /* outlives the thread */
     OK(cuCtxSetCurrent(context));
     OK(cuStreamGetId(NULL, &ids[0]));
     OK(cuStreamGetId(CU_STREAM_PER_THREAD, &ids[1]));
