@@ -1,4 +1,4 @@
-/* linear.cu in OpenCL C; its warps add through local memory. */
+/* linear.cu in OpenCL C, where `dot` is the name of another function. */
 #pragma OPENCL FP_CONTRACT OFF
 
 __kernel void gemv(__global const float *a, __global const float *x, __global float *y, int n) {
@@ -55,23 +55,6 @@ __kernel void axpy(__global const float *x, __global float *y, int n, float a) {
     int i = get_global_id(0);
     if (i < n)
         y[i] = fma(a, x[i], y[i]);
-}
-
-__kernel void dot(__global const float *x, __global const float *y, __global float *sums, int n) {
-    __local float lanes[128];
-    int at = get_local_id(0);
-    float sum = 0;
-    for (int i = get_group_id(0) * 128 + at; i < n; i += get_num_groups(0) * 128)
-        sum = fma(x[i], y[i], sum);
-    lanes[at] = sum;
-    for (int step = 16; step > 0; step /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (at % 32 < step)
-            lanes[at] += lanes[at + step];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (at == 0)
-        sums[get_group_id(0)] = (lanes[0] + lanes[32]) + (lanes[64] + lanes[96]);
 }
 
 __kernel void nrm2(__global const float *x, __global float *norms) {
