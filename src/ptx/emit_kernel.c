@@ -314,7 +314,7 @@ static struct facts *block_facts(struct ff__ptx_emit *emit, const uint8_t *write
         changed = false;
         for (uint32_t i = 0; i < count; i++) {
             const struct ff__ptx_block *block = &flow->blocks[order[i]];
-            for (uint32_t k = 0; k < block->successor_count; k++) {
+            for (uint32_t k = 0; ff__ptx_passes(flow, block) && k < block->successor_count; k++) {
                 uint32_t next = block->successors[k];
                 if (place[next] != 0 && !emit->kernel->regions.cut[next])
                     changed |= pass_facts(block, once, words, &facts[i], &facts[place[next] - 1]);

@@ -9,8 +9,7 @@ static void *need(const struct ff__ptx_flow *flow, size_t count, size_t size) {
 
 /* ---- regions ---- */
 
-/* A suspend point without a guard has no way on but through what it waits for. */
-static bool passes(const struct ff__ptx_flow *flow, const struct ff__ptx_block *block) {
+bool ff__ptx_passes(const struct ff__ptx_flow *flow, const struct ff__ptx_block *block) {
     const struct ff__ptx_instruction *last = &flow->function->instructions[block->end - 1];
     return !ff__ptx_suspends(last) || last->guard != FF__PTX_NONE;
 }
@@ -25,7 +24,7 @@ static void fill_region(const struct ff__ptx_flow *flow, const struct ff__ptx_re
     }
     while (depth != 0) {
         const struct ff__ptx_block *block = &flow->blocks[stack[--depth]];
-        if (!passes(flow, block))
+        if (!ff__ptx_passes(flow, block))
             continue;
         for (uint32_t k = 0; k < block->successor_count; k++) {
             uint32_t next = block->successors[k];
@@ -110,7 +109,7 @@ static bool cut_shared(const struct ff__ptx_flow *flow, struct ff__ptx_regions *
         const struct ff__ptx_block *block = &flow->blocks[i];
         for (uint32_t k = 0; k < block->successor_count; k++) {
             uint32_t next = block->successors[k];
-            if (counts[next] > 1 && (counts[i] < counts[next] || !passes(flow, block)))
+            if (counts[next] > 1 && (counts[i] < counts[next] || !ff__ptx_passes(flow, block)))
                 regions->cut[next] = true;
         }
     }
