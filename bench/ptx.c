@@ -237,20 +237,19 @@ static void check_sides(const struct kernel_case *kernel, const struct translate
     kernel_plan_free(&expected);
 }
 
-static void report(const char *name, const struct translated *translated,
-                   const struct series *series) {
-    double compile = median(translated->compile, COMPILES),
-           start = median(translated->start, options.runs);
-    json_t *row = json_pack("{s:s, s:f, s:f}", "kernel", name, "compile", compile, "start", start);
-    printf("%-17s %8.1f %6.2f", name, compile, start);
-    if (series->count > 0) {
-        double value = median(series->value, series->count);
-        double bound = median(series->bound, series->count), ratio = series_ratio(series);
-        double least = smallest(series->value, series->count);
-        double most = largest(series->value, series->count);
-        printf(" %9.3f %9.3f %9.3f %9.3f %6.2f", value, least, most, bound, ratio);
-        json_object_update_new(row, json_pack("{s:f, s:f, s:f, s:f, s:f}", "ms", value, "least",
-                                              least, "most", most, "pocl", bound, "ratio", ratio));
+/* `ms`: beside it those of PoCL, or zeros. */
+static void report(const char *name, const struct translated *translated, const struct series *ms,
+                   bool compared) {
+    double compile = median(translated->compile, COMPILES);
+    double start = median(translated->start, options.runs), value = median(ms->value, ms->count);
+    double least = smallest(ms->value, ms->count), most = largest(ms->value, ms->count);
+    json_t *row = json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "kernel", name, "compile", compile,
+                            "start", start, "ms", value, "least", least, "most", most);
+    printf("%-17s %8.1f %6.2f %9.3f %9.3f %9.3f", name, compile, start, value, least, most);
+    if (compared) {
+        double bound = median(ms->bound, ms->count), ratio = series_ratio(ms);
+        printf(" %9.3f %6.2f", bound, ratio);
+        json_object_update_new(row, json_pack("{s:f, s:f}", "pocl", bound, "ratio", ratio));
         results.ratio[results.ratios++] = ratio;
     }
     printf("\n");
@@ -275,11 +274,11 @@ static void measure(const struct kernel_case *kernel, const char *topic, cl_prog
     for (int run = -1; run < options.runs; run++) {
         double bound = plain.kernel ? run_plain(&plain, &plan) : 0;
         double value = run_translated(&translated, &plan, kernel->name);
-        if (run >= 0 && plain.kernel)
+        if (run >= 0)
             series_add(&series, value, bound);
     }
     check_sides(kernel, &translated, &plain);
-    report(kernel->name, &translated, &series);
+    report(kernel->name, &translated, &series, plain.kernel != NULL);
     for (int i = 0; i < plan.buffer_count; i++) {
         ff_mem_free(bench.context, translated.buffers[i]);
         if (plain.kernel)

@@ -97,11 +97,47 @@ static void attention(const struct kernel_plan *plan) {
     }
 }
 
-/* The twins are in double precision. */
+/* Pairs of f16 between 1/2 and 1, of both signs. */
+static void plan_halves(struct kernel_plan *plan, size_t pairs) {
+    int32_t *words = plan_words(plan, pairs, 0);
+    for (size_t i = 0; i < pairs; i++) {
+        uint32_t low = plan_random(plan) & 0x83ff, high = plan_random(plan) & 0x83ff;
+        words[i] = (int32_t)((high | 0x3800) << 16 | low | 0x3800);
+    }
+}
+
+static float half_at(const uint32_t *pairs, int32_t i) {
+    uint32_t bits = pairs[i / 2] >> (i % 2 * 16);
+    float size = 0.5f + (float)(bits & 0x3ff) * 0x1p-11f;
+    return bits & 0x8000 ? -size : size;
+}
+
+static void plan_dense(struct kernel_plan *plan, int32_t n) {
+    plan_shape_2(plan, (uint32_t)n / 32, (uint32_t)n / 16, 128, 1);
+    plan_halves(plan, (size_t)n * (size_t)n / 2);
+    plan_halves(plan, (size_t)n * (size_t)n / 2);
+    plan_zeros(plan, (size_t)n * (size_t)n);
+    plan_int(plan, n);
+}
+
+static void dense_f16(const struct kernel_plan *plan) {
+    const uint32_t *inputs = plan->buffers[0].data, *weights = plan->buffers[1].data;
+    float *out = plan->buffers[2].data;
+    int32_t n = plan->ints[0];
+    for (int32_t i = 0; i < n * n; i++) {
+        float sum = 0;
+        for (int32_t k = 0; k < n; k++)
+            sum += half_at(inputs, i / n * n + k) * half_at(weights, i % n * n + k);
+        out[i] = sum;
+    }
+}
+
+/* The twins of the first four are in double precision. */
 static const struct kernel_case cases[] = {
     {"softmax", plan_softmax, softmax, 20, 1 << 14, 2e-6},
     {"layer_norm", plan_layer_norm, layer_norm, 9, 1 << 14, 1e-5},
     {"gelu", plan_gelu, gelu, 3000, 1 << 22, 1e-5},
     {"attention", plan_attention, attention, 128, 1024, 1e-5},
+    {"dense_f16", plan_dense, dense_f16, 64, 256, 1e-5},
 };
 KERNEL_TOPIC(neural);

@@ -93,3 +93,26 @@ extern "C" __global__ void attention(const float *queries, const float *keys, co
     for (int d = 0; d < DIMENSIONS; d++)
         out[query * DIMENSIONS + d] = sums[d] / weight;
 }
+
+/* A warp multiplies 16 rows of n inputs by 8 columns of n weights, pairs of f16 that are neighbours
+ * in a row or column; n is a multiple of 16. */
+extern "C" __global__ void dense_f16(const unsigned *inputs, const unsigned *weights, float *out,
+                                     int n) {
+    int lane = threadIdx.x % 32, group = lane / 4, part = lane % 4;
+    int column = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 8, row = blockIdx.y * 16 + group;
+    const unsigned *a = inputs + row * (n / 2) + part;
+    const unsigned *b = weights + (column + group) * (n / 2) + part;
+    float sums[4] = {0};
+    for (int k = 0; k < n / 2; k += 8)
+        asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
+            "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+            : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+            : "r"(a[k]), "r"(a[k + 4 * n]), "r"(a[k + 4]), "r"(a[k + 4 * n + 4]), "r"(b[k]),
+              "r"(b[k + 4]));
+    int width = gridDim.x * blockDim.x / 4;
+    float *at = out + row * width + column + 2 * part;
+    at[0] = sums[0];
+    at[1] = sums[1];
+    at[8 * width] = sums[2];
+    at[8 * width + 1] = sums[3];
+}
