@@ -17,8 +17,7 @@ double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-void opencl_open(struct opencl *opencl) {
-    const char *source = "__kernel void add(__global int *a) { a[get_global_id(0)] += 1; }";
+void opencl_start(struct opencl *opencl) {
     cl_platform_id platform;
     cl_device_id device;
     cl_int status = CL_SUCCESS;
@@ -28,9 +27,21 @@ void opencl_open(struct opencl *opencl) {
     require(status, "clCreateContext");
     opencl->queue = clCreateCommandQueue(opencl->context, device, 0, &status);
     require(status, "clCreateCommandQueue");
-    opencl->program = clCreateProgramWithSource(opencl->context, 1, &source, NULL, &status);
+}
+
+cl_program opencl_program(const struct opencl *opencl, const char *source) {
+    cl_int status = CL_SUCCESS;
+    cl_program program = clCreateProgramWithSource(opencl->context, 1, &source, NULL, &status);
     require(status, "clCreateProgramWithSource");
-    require(clBuildProgram(opencl->program, 1, &device, "", NULL, NULL), "clBuildProgram");
+    require(clBuildProgram(program, 0, NULL, "", NULL, NULL), "clBuildProgram");
+    return program;
+}
+
+void opencl_open(struct opencl *opencl) {
+    cl_int status = CL_SUCCESS;
+    opencl_start(opencl);
+    opencl->program =
+        opencl_program(opencl, "__kernel void add(__global int *a) { a[get_global_id(0)] += 1; }");
     opencl->kernel = clCreateKernel(opencl->program, "add", &status);
     require(status, "clCreateKernel");
 }

@@ -15,6 +15,11 @@ struct opencl {
 void require(cl_int status, const char *what);
 double seconds(void);
 
+/* The first device: context and queue. */
+void opencl_start(struct opencl *opencl);
+/* Built, with kernels in it. The caller releases it. */
+cl_program opencl_program(const struct opencl *opencl, const char *source);
+
 /* The first device, and the kernel `add`, which adds 1 to each int of its only operand. */
 void opencl_open(struct opencl *opencl);
 void opencl_close(struct opencl *opencl);

@@ -24,8 +24,8 @@ void ff__ptx_need_fit(struct ff__ptx_emit *emit, uint32_t reg, bool is_signed) {
         return;
     const char *base = ff__ptx_register_name(emit, reg, FF__PTX_AHEAD);
     const char *step = ff__ptx_register_name(emit, reg, FF__PTX_STEP);
-    ff__ptx_line(&emit->kernel->guard, "&& fits_%s(%s, %s, count)", is_signed ? "s32" : "u32", base,
-                 step);
+    ff__ptx_line(&emit->kernel->guard, "fit = fit_%s(%s, %s, fit);", is_signed ? "s32" : "u32",
+                 base, step);
 }
 
 /* ---- steps ---- */

@@ -60,7 +60,7 @@ struct ff__ptx_kernel_emit {
     struct ff__ptx_text carry;   /* after a round: what the next one begins with */
     struct ff__ptx_text ahead;   /* before the loop over lanes */
     struct ff__ptx_text top;     /* first in the loop: what the lane has of it */
-    struct ff__ptx_text guard;   /* conditions under which affine registers are what they seem */
+    struct ff__ptx_text guard;   /* finds how many lanes fit: affine registers are what they seem */
     struct ff__ptx_text reports; /* behind the loop: recorded accesses */
     bool *demanded;              /* by register: computed again in this region */
     uint8_t *hoisted;            /* by register: enum ff__ptx_shape of what it is set to ahead */

@@ -314,7 +314,7 @@ static struct facts *block_facts(struct ff__ptx_emit *emit, const uint8_t *write
         changed = false;
         for (uint32_t i = 0; i < count; i++) {
             const struct ff__ptx_block *block = &flow->blocks[order[i]];
-            for (uint32_t k = 0; k < block->successor_count; k++) {
+            for (uint32_t k = 0; ff__ptx_passes(flow, block) && k < block->successor_count; k++) {
                 uint32_t next = block->successors[k];
                 if (place[next] != 0 && !emit->kernel->regions.cut[next])
                     changed |= pass_facts(block, once, words, &facts[i], &facts[place[next] - 1]);
@@ -485,16 +485,28 @@ static void declare_registers(struct ff__ptx_emit *emit) {
                          (unsigned long long)(emit->function->variables[i].size + 15) / 16 * 2);
 }
 
-/* Where the conditions do not hold, threads go one by one. */
-static void go_alone(struct ff__ptx_emit *emit, const struct ff__ptx_text *conditions,
-                     const struct ff__ptx_text *flush) {
-    ff__ptx_line(&emit->out, "if (count > 1 && !(1 %s)) {", conditions->text);
-    if (flush != NULL && flush->text[0] != '\0')
-        ff__ptx_line(&emit->out, "for (u32 k = 0; k < count; k++) {%s}", flush->text);
+/* Threads go one by one if their values are not what the region's code takes them for. */
+static void go_alone(struct ff__ptx_emit *emit) {
+    ff__ptx_line(&emit->out, "if (count > 1 && !(1 %s)) {", emit->kernel->check.text);
     ff__ptx_line(&emit->out,
                  "for (u32 k = 0; k < count; k++) next[k] = K%u_%u(lanes, block, first + k, 1, x + "
                  "k, y, z); return together(next, count);}",
                  emit->function_number, emit->kernel->region);
+}
+
+/* Those go apart whose values lie behind an overflow. */
+static void go_in_parts(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    ff__ptx_line(&emit->out, "if (count > 1) {u32 fit = count; %sif (fit < count) {",
+                 kernel->guard.text);
+    if (kernel->repeats && kernel->flush.text[0] != '\0')
+        ff__ptx_line(&emit->out, "for (u32 k = 0; k < count; k++) {%s}", kernel->flush.text);
+    ff__ptx_line(&emit->out, "stand(next, fit, K%u_%u(lanes, block, first, fit, x, y, z));",
+                 emit->function_number, kernel->region);
+    ff__ptx_line(&emit->out,
+                 "stand(next + fit, count - fit, K%u_%u(lanes, block, first + fit, count - fit, x "
+                 "+ fit, y, z)); return together(next, count);}}",
+                 emit->function_number, kernel->region);
 }
 
 static void write_region(struct ff__ptx_emit *emit) {
@@ -515,12 +527,12 @@ static void write_region(struct ff__ptx_emit *emit) {
                       "(u64)block->parameters;");
     fputs(kernel->enter.text, out->file);
     if (kernel->check.text[0] != '\0')
-        go_alone(emit, &kernel->check, NULL);
+        go_alone(emit);
     if (kernel->repeats)
         ff__ptx_line(out, "for (;;) { u32 where = 0;");
     fputs(kernel->ahead.text, out->file);
     if (kernel->guard.text[0] != '\0')
-        go_alone(emit, &kernel->guard, kernel->repeats ? &kernel->flush : NULL);
+        go_in_parts(emit);
     ff__ptx_line(out, "FF_PTX_LANES for (s64 i = 0; i < (s64)count; i++) {");
     ff__ptx_line(
         out, "const u64 l = (u64)first + (u64)i; const u32 tx = x + (u32)i; u32 at; u8 carry = 0;");

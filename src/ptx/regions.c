@@ -3,54 +3,13 @@
 #include <errno.h>
 #include <string.h>
 
-#define OP(name) FF__PTX_OP_##name
-
 static void *need(const struct ff__ptx_flow *flow, size_t count, size_t size) {
     return ff__ptx_arena_alloc(flow->arena, count, size);
 }
 
-/* ---- loops that wait ---- */
-
-/* A loop that spins on memory waits for another thread, which must get a turn. */
-static bool may_wait(const struct ff__ptx_instruction *instruction) {
-    switch (instruction->opcode) {
-    case OP(nanosleep):
-        return true;
-    case OP(atom):
-        return ff__ptx_has(instruction, FF__PTX_M_CAS) || ff__ptx_has(instruction, FF__PTX_M_EXCH);
-    case OP(ld):
-        return ff__ptx_has(instruction, FF__PTX_M_VOLATILE) ||
-               ff__ptx_has(instruction, FF__PTX_M_RELAXED) ||
-               ff__ptx_has(instruction, FF__PTX_M_ACQUIRE);
-    default:
-        return false;
-    }
-}
-
-/* Text order is close enough to loops' nesting: code from the target of a backward branch to that
- * branch is the loop. */
-static bool loop_may_wait(const struct ff__ptx_flow *flow, uint32_t header, uint32_t tail) {
-    for (uint32_t i = flow->blocks[header].first; i < flow->blocks[tail].end; i++)
-        if (may_wait(&flow->function->instructions[i]))
-            return true;
-    return false;
-}
-
-static void cut_loops(const struct ff__ptx_flow *flow, bool all, bool *cut) {
-    for (uint32_t i = 0; i < flow->block_count; i++) {
-        const struct ff__ptx_block *block = &flow->blocks[i];
-        for (uint32_t k = 0; k < block->successor_count; k++) {
-            uint32_t target = block->successors[k];
-            if (target <= i && (all || loop_may_wait(flow, target, i)))
-                cut[target] = true;
-        }
-    }
-}
-
 /* ---- regions ---- */
 
-/* A suspend point without a guard has no way on but through what it waits for. */
-static bool passes(const struct ff__ptx_flow *flow, const struct ff__ptx_block *block) {
+bool ff__ptx_passes(const struct ff__ptx_flow *flow, const struct ff__ptx_block *block) {
     const struct ff__ptx_instruction *last = &flow->function->instructions[block->end - 1];
     return !ff__ptx_suspends(last) || last->guard != FF__PTX_NONE;
 }
@@ -65,7 +24,7 @@ static void fill_region(const struct ff__ptx_flow *flow, const struct ff__ptx_re
     }
     while (depth != 0) {
         const struct ff__ptx_block *block = &flow->blocks[stack[--depth]];
-        if (!passes(flow, block))
+        if (!ff__ptx_passes(flow, block))
             continue;
         for (uint32_t k = 0; k < block->successor_count; k++) {
             uint32_t next = block->successors[k];
@@ -150,7 +109,7 @@ static bool cut_shared(const struct ff__ptx_flow *flow, struct ff__ptx_regions *
         const struct ff__ptx_block *block = &flow->blocks[i];
         for (uint32_t k = 0; k < block->successor_count; k++) {
             uint32_t next = block->successors[k];
-            if (counts[next] > 1 && (counts[i] < counts[next] || !passes(flow, block)))
+            if (counts[next] > 1 && (counts[i] < counts[next] || !ff__ptx_passes(flow, block)))
                 regions->cut[next] = true;
         }
     }
@@ -163,8 +122,8 @@ int ff__ptx_find_regions(const struct ff__ptx_flow *flow, const struct ff__ptx_s
                                     .loop = need(flow, flow->block_count + 1ul, 1)};
     if (out->cut == NULL || out->loop == NULL)
         return -ENOMEM;
-    cut_loops(flow, all_loops, out->cut);
-    if (!ff__ptx_cut_uniform_loops(flow, shapes, out) || !find_regions(flow, out))
+    if (!ff__ptx_cut_spins(flow, shapes, all_loops, out->cut) ||
+        !ff__ptx_cut_uniform_loops(flow, shapes, out) || !find_regions(flow, out))
         return -ENOMEM;
     if (too_long(flow, out) && (!cut_shared(flow, out) || !find_regions(flow, out)))
         return -ENOMEM;

@@ -32,6 +32,15 @@ struct ff__ptx_regions {
 int ff__ptx_find_regions(const struct ff__ptx_flow *flow, const struct ff__ptx_shapes *shapes,
                          bool cut_loops, struct ff__ptx_regions *out);
 
+/* Whether the region goes on behind a block: a suspend point without a guard has no way on but
+ * through what it waits for. */
+bool ff__ptx_passes(const struct ff__ptx_flow *flow, const struct ff__ptx_block *block);
+
+/* spins.c: cuts loops in which a thread may wait for another one, which must get a turn, or all
+ * loops. False: no memory. */
+bool ff__ptx_cut_spins(const struct ff__ptx_flow *flow, const struct ff__ptx_shapes *shapes,
+                       bool all, bool *cut);
+
 /* loops.c: marks uniform loops and where they leave to. False: no memory. */
 bool ff__ptx_cut_uniform_loops(const struct ff__ptx_flow *flow, const struct ff__ptx_shapes *shapes,
                                struct ff__ptx_regions *regions);

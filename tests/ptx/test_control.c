@@ -54,6 +54,15 @@ static uint32_t producers(uint32_t thread, uint32_t n) {
     return sum;
 }
 
+static uint32_t chain(uint32_t thread, uint32_t n) {
+    return n * (THREADS - 1 - thread);
+}
+
+static uint32_t patient(uint32_t thread, uint32_t n) {
+    (void)n;
+    return THREADS - 1 - thread;
+}
+
 static uint32_t reductions(uint32_t thread, uint32_t n) {
     (void)thread;
     return (n >= THREADS ? 1000u : 0) + (n > 0 ? 2000u : 0) + (n < THREADS ? THREADS - n : 0);
@@ -113,6 +122,8 @@ static const struct {
             {"guarded", guarded, {1, 2, 8, 33}},
             {"table", table, {0, 0, 0, 0}},
             {"masks", masks, {16, 1, 31, 7}},
+            {"chain", chain, {0, 1, 3, 8}},
+            {"patient", patient, {0, 0, 0, 0}},
             {"numbers", numbers, {0, 0, 0, 0}}};
 
 static void equals_the_reference(void **state) {

@@ -13,15 +13,25 @@
 #define FF_PTX_LANES _Pragma("GCC ivdep")
 #endif
 
-/* Whether base + i * step stays in 32 bits for all i < count, so that widening it before or after
+/* For how many i, of `count`, base + i * step stays in 32 bits, so that widening it before or after
  * the sum is the same. */
-static inline int fits_s32(u32 base, s64 step, u32 count) {
-    s64 last = (s64)(s32)base + step * (s64)(count - 1);
-    return last >= INT32_MIN && last <= INT32_MAX;
+static inline u32 fit_s32(u32 base, s64 step, u32 count) {
+    const s64 start = (s32)base, last = start + step * (s64)(count - 1);
+    if (last >= INT32_MIN && last <= INT32_MAX)
+        return count;
+    return (u32)(step > 0 ? (INT32_MAX - start) / step : (start - INT32_MIN) / -step) + 1;
 }
-static inline int fits_u32(u32 base, s64 step, u32 count) {
-    s64 last = (s64)base + step * (s64)(count - 1);
-    return last >= 0 && last <= UINT32_MAX;
+static inline u32 fit_u32(u32 base, s64 step, u32 count) {
+    const s64 last = (s64)base + step * (s64)(count - 1);
+    if (last >= 0 && last <= UINT32_MAX)
+        return count;
+    return (u32)(step > 0 ? (UINT32_MAX - (s64)base) / step : (s64)base / -step) + 1;
+}
+
+/* Threads stand at one place, or their places are set already. */
+static inline void stand(u32 *at, u32 count, u32 place) {
+    for (u32 k = 0; k < count && place != (u32)FF_PTX_MIXED; k++)
+        at[k] = place;
 }
 
 /* Where all threads are. */

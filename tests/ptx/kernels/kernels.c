@@ -138,9 +138,9 @@ long kernel_difference(const struct kernel_buffer *buffer, const void *found, do
 
 extern const struct kernel_topic linear_topic, sparse_topic, stencil_topic, scan_topic, sort_topic,
     histogram_topic, graph_topic, fourier_topic, reduce_topic, neural_topic, physics_topic,
-    language_topic, polybench_topic;
+    polybench_topic;
 
 const struct kernel_topic *const kernel_topics[] = {
-    &linear_topic,    &sparse_topic, &stencil_topic, &scan_topic,   &sort_topic,
-    &histogram_topic, &graph_topic,  &fourier_topic, &reduce_topic, &polybench_topic};
+    &linear_topic, &sparse_topic,  &stencil_topic, &scan_topic,   &sort_topic,    &histogram_topic,
+    &graph_topic,  &fourier_topic, &reduce_topic,  &neural_topic, &physics_topic, &polybench_topic};
 const int kernel_topic_count = sizeof kernel_topics / sizeof *kernel_topics;

@@ -205,13 +205,12 @@ FF_CUDA_DEVICE float pow(float x, float y) {
 
 /* Single precision throughout, within 2 units in the last place. */
 FF_CUDA_DEVICE float expf(float x) {
-    float n = rintf(fminf(fmaxf(x, -110), 90) * 1.44269504f);
-    float r = fmaf(n, -0x1.62e43p-1f, x);
-    r = fmaf(n, 0x1.05c61p-29f, r);
-    float half = truncf(n * 0.5f);
+    int n = __nvvm_f2i_rn(fminf(fmaxf(x, -110), 90) * 1.44269504f), half = n / 2;
+    float r = fmaf((float)n, -0x1.62e43p-1f, x);
+    r = fmaf((float)n, 0x1.05c61p-29f, r);
     float y = x == x ? __nvvm_ex2_approx_f(r * 1.44269504f) : x;
     y = x > 90 ? __builtin_inff() : x < -110 ? 0 : y;
-    return y * __nvvm_ex2_approx_f(half) * __nvvm_ex2_approx_f(n - half);
+    return y * __int_as_float((half + 127) << 23) * __int_as_float((n - half + 127) << 23);
 }
 FF_CUDA_DEVICE float exp(float x) {
     return expf(x);
