@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,10 +44,27 @@ static int unknown(const char *name) {
     return ff__complain(FF__EXIT_USAGE, "%s", error.message);
 }
 
+static int show_help(void) {
+    for (const char *at = help; *at; at++)
+        putchar(*at == '\v' ? '\n' : *at);
+    putchar('\n');
+    return 0;
+}
+
+/* Behind compile, whose options are clang's. */
+static bool asks_for_help(const struct ff__options *options) {
+    for (int i = 0; i < options->word_count; i++)
+        if (strcmp(options->words[i], "--help") == 0)
+            return true;
+    return false;
+}
+
 static int run(struct ff__options *options) {
     const char *word = options->word_count ? options->words[0] : NULL;
     if (!word)
         return ff__cuda_show();
+    if (asks_for_help(options))
+        return show_help();
     for (size_t i = 0; i < PART_COUNT; i++)
         if (strcmp(parts[i].name, word) == 0)
             return parts[i].run(options->word_count - 1, options->words + 1);

@@ -246,7 +246,7 @@ static inline f32 lg2_f32(f32 a) {
     q = q * z + 0x1.715476p+1f;
     const f32 result = (f32)(n - (subnormal ? 24 : 0)) + s * q;
     const f32 special = a == 0 ? -__builtin_inff() : a > 0 ? a : __builtin_nanf("");
-    return (a > 0) & (a < __builtin_inff()) ? result : special;
+    return ((a > 0) & (a < __builtin_inff())) != 0 ? result : special;
 }
 
 /* By e^2a; near 0 by the series. */
