@@ -59,15 +59,22 @@ static const char *find_image(const void *image, size_t *size) {
     return bytes;
 }
 
-/* The PTX that is nearest to the device's capability, and not above it; -1: there is none. */
+static bool is_nearer(uint32_t arch, uint32_t than, uint32_t to) {
+    if ((arch <= to) != (than <= to))
+        return arch <= to;
+    return arch <= to ? arch > than : arch < than;
+}
+
+/* The PTX that is nearest to the device's capability and not above it; else, as it is translated
+ * all the same, the nearest one above it; -1: there is none. */
 static int choose(const struct ff__ptx_images *images) {
     uint32_t arch =
         (uint32_t)(10 * ff__cuda_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                    ff__cuda_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
     int best = -1;
     for (uint32_t i = 0; i < images->count; i++)
-        if (images->items[i].is_text && images->items[i].arch <= arch &&
-            (best < 0 || images->items[i].arch > images->items[best].arch))
+        if (images->items[i].is_text &&
+            (best < 0 || is_nearer(images->items[i].arch, images->items[best].arch, arch)))
             best = (int)i;
     return best;
 }
