@@ -69,7 +69,10 @@ static void carry(struct ff__ptx_emit *emit, uint32_t reg) {
         ff__ptx_line(&kernel->carry, "v%ue%s = v%un%s;", reg, part, reg, part);
     } else if (!ff__ptx_in(kernel->entry, reg)) {
         ff__ptx_line(&emit->body, "state->v%u[l] = v%u;", reg, reg);
-        ff__ptx_line(&kernel->carry, "v%ue%s = state->v%u[first];", reg, part, reg);
+        ff__ptx_line(&kernel->carry, "v%ue%s = state->v%u[first + stays];", reg, part, reg);
+        if (kernel->shapes.shape[reg] == FF__PTX_AFFINE)
+            ff__ptx_line(&kernel->carry, "v%ue_0 -= (%s)v%ue_d * stays;", reg,
+                         ff__ptx_c_register(emit->function->registers[reg].type), reg);
     }
 }
 
@@ -509,6 +512,27 @@ static void go_in_parts(struct ff__ptx_emit *emit) {
                  emit->function_number, kernel->region);
 }
 
+/* Behind a round of a uniform loop. Where some threads leave and others stay, those that stay come
+ * back as what they are: `stays` is one of them. */
+static void end_round(struct ff__ptx_emit *emit, bool in_order) {
+    const struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    struct ff__ptx_text *out = &emit->out;
+    uint32_t region = kernel->region;
+    ff__ptx_line(out, "u32 stays = 0;");
+    if (!in_order) {
+        ff__ptx_line(out, "if (where != %u) return where; %s}", region, kernel->carry.text);
+        return;
+    }
+    ff__ptx_line(out, "where = together(next, count);");
+    ff__ptx_line(out, "if (where != %u && where != (u32)FF_PTX_MIXED) return where;", region);
+    ff__ptx_line(out, "for (; next[stays] != %u; stays++) {if (stays + 1 == count) return where;}",
+                 region);
+    ff__ptx_line(out, "%s", kernel->carry.text);
+    ff__ptx_line(out, "if (where != %u) {for (u32 k = 0; k < count; k++) {%s}", region,
+                 kernel->flush.text);
+    ff__ptx_line(out, "return where;}}");
+}
+
 static void write_region(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
     struct ff__ptx_text *out = &emit->out;
@@ -543,13 +567,14 @@ static void write_region(struct ff__ptx_emit *emit) {
     declare_registers(emit);
     fputs(emit->body.text, out->file);
     bool one = kernel->target != FF_PTX_MIXED;
+    bool in_order = kernel->repeats && kernel->regions.in_order[present(emit)->start];
     ff__ptx_line(out, "left:%s%s;}", emit->options->record ? "state->n[l] = n;" : "",
-                 kernel->repeats ? "where = at"
-                 : one           ? ""
-                                 : "next[i] = at");
+                 kernel->repeats && !in_order ? "where = at"
+                 : one                        ? ""
+                                              : "next[i] = at");
     fputs(kernel->reports.text, out->file);
     if (kernel->repeats)
-        ff__ptx_line(out, "if (where != %u) return where; %s}", region, kernel->carry.text);
+        end_round(emit, in_order);
     else if (one)
         ff__ptx_line(out, "return %uu;", kernel->target);
     else

@@ -11,6 +11,7 @@ struct loop {
     uint32_t header, latch;
     uint64_t *blocks;    /* set: from the header to the latch */
     uint64_t *sometimes; /* set: those that not all threads come to in a round */
+    bool in_order;
 };
 
 /* What threads do together in a vectorized loop; not what one does after the other. */
@@ -87,12 +88,43 @@ static bool is_simple(const struct loop *loop) {
     return true;
 }
 
+static enum ff__ptx_shape shape_of(const struct loop *loop, const struct ff__ptx_operand *operand) {
+    if (operand->kind == FF__PTX_REGISTER)
+        return loop->shapes->shape[operand->index];
+    return operand->kind == FF__PTX_INTEGER ? FF__PTX_UNIFORM : FF__PTX_VARYING;
+}
+
+/* The latch compares what grows from thread to thread with what is the same in all: threads that
+ * are next to each other mostly leave in one round. */
+static bool leaves_in_order(const struct loop *loop, uint32_t block) {
+    const struct ff__ptx_function *function = loop->flow->function;
+    const struct ff__ptx_instruction *last =
+        &function->instructions[loop->flow->blocks[block].end - 1];
+    if (block != loop->latch || last->opcode != OP(bra) || last->guard == FF__PTX_NONE)
+        return false;
+    uint32_t definition = loop->shapes->definition[last->guard];
+    if (definition == FF__PTX_NONE || !ff__ptx_in(loop->blocks, loop->flow->block_of[definition]))
+        return false;
+    const struct ff__ptx_instruction *test = &function->instructions[definition];
+    const struct ff__ptx_operand *operands = &function->operands[test->operands];
+    if (test->opcode != OP(setp) || test->operand_count != 3 || test->guard != FF__PTX_NONE ||
+        ff__ptx_has(test, FF__PTX_M_EQ) || ff__ptx_has(test, FF__PTX_M_NE))
+        return false;
+    enum ff__ptx_shape a = shape_of(loop, &operands[1]), b = shape_of(loop, &operands[2]);
+    return (a == FF__PTX_AFFINE && b == FF__PTX_UNIFORM) ||
+           (a == FF__PTX_UNIFORM && b == FF__PTX_AFFINE);
+}
+
 /* Branches that part threads bring them together again before the round ends. */
 static bool find_sometimes(struct loop *loop) {
     const struct ff__ptx_flow *flow = loop->flow;
     for (uint32_t b = 0; b < flow->block_count; b++) {
         if (!ff__ptx_in(loop->blocks, b) || !ff__ptx_parts(flow, loop->shapes, b))
             continue;
+        if (leaves_in_order(loop, b)) {
+            loop->in_order = true;
+            continue;
+        }
         uint32_t meeting = loop->shapes->meetings[b];
         if (meeting == loop->header || !ff__ptx_in(loop->blocks, meeting) ||
             !ff__ptx_between(flow, loop->shapes->meetings, b, loop->sometimes))
@@ -118,6 +150,7 @@ static bool leaves_together(const struct loop *loop) {
 static void mark(const struct loop *loop, struct ff__ptx_regions *regions) {
     const struct ff__ptx_flow *flow = loop->flow;
     regions->cut[loop->header] = regions->loop[loop->header] = true;
+    regions->in_order[loop->header] = loop->in_order;
     for (uint32_t b = 0; b < flow->block_count; b++)
         for (uint32_t k = 0; ff__ptx_in(loop->blocks, b) && k < flow->blocks[b].successor_count;
              k++)

@@ -119,8 +119,9 @@ static bool cut_shared(const struct ff__ptx_flow *flow, struct ff__ptx_regions *
 int ff__ptx_find_regions(const struct ff__ptx_flow *flow, const struct ff__ptx_shapes *shapes,
                          bool all_loops, struct ff__ptx_regions *out) {
     *out = (struct ff__ptx_regions){.cut = need(flow, flow->block_count + 1ul, 1),
-                                    .loop = need(flow, flow->block_count + 1ul, 1)};
-    if (out->cut == NULL || out->loop == NULL)
+                                    .loop = need(flow, flow->block_count + 1ul, 1),
+                                    .in_order = need(flow, flow->block_count + 1ul, 1)};
+    if (out->cut == NULL || out->loop == NULL || out->in_order == NULL)
         return -ENOMEM;
     if (!ff__ptx_cut_spins(flow, shapes, all_loops, out->cut) ||
         !ff__ptx_cut_uniform_loops(flow, shapes, out) || !find_regions(flow, out))

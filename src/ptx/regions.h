@@ -25,6 +25,7 @@ struct ff__ptx_regions {
     uint32_t *of_cut;     /* by block */
     bool *cut;            /* by block: a region begins there */
     bool *loop;           /* by block: it begins a uniform loop */
+    bool *in_order;       /* by block: which threads may leave in several rounds */
 };
 
 /* `cut_loops`: at every back edge, not only where a loop may wait for another thread. All lies in

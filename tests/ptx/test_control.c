@@ -63,6 +63,20 @@ static uint32_t patient(uint32_t thread, uint32_t n) {
     return THREADS - 1 - thread;
 }
 
+static uint32_t ordered(uint32_t thread, uint32_t n) {
+    uint32_t sum = 0, k = 0, same = 1, grows = thread, at = thread;
+    do {
+        sum += grows + same;
+        same = (same * 3 + 1) & 1023;
+        grows += 2 + n;
+    } while (++k < thread);
+    do {
+        sum += at;
+        at += 48;
+    } while (at < n);
+    return sum;
+}
+
 static uint32_t reductions(uint32_t thread, uint32_t n) {
     (void)thread;
     return (n >= THREADS ? 1000u : 0) + (n > 0 ? 2000u : 0) + (n < THREADS ? THREADS - n : 0);
@@ -123,6 +137,7 @@ static const struct {
             {"table", table, {0, 0, 0, 0}},
             {"masks", masks, {16, 1, 31, 7}},
             {"chain", chain, {0, 1, 3, 8}},
+            {"ordered", ordered, {0, 100, 128, 1000}},
             {"patient", patient, {0, 0, 0, 0}},
             {"numbers", numbers, {0, 0, 0, 0}}};
 
