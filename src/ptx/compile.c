@@ -1,5 +1,6 @@
 #include "ptx/compile.h"
 
+#include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/error.h"
 #include "ptx/object.h"
@@ -178,33 +179,50 @@ static void set_default(int number) {
     syscall(SYS_rt_sigaction, number, action, NULL, _NSIG / 8);
 }
 
-/* SIGTERM is how the program's end and ff__ptx_compile_stop() come. The compiler removes its files
- * then. */
-static void wait_for_end(struct run *run, pid_t process) {
+/* SIGTERM is how the program's end and ff__ptx_compile_stop() come: whether it did. The compiler
+ * removes its files then. */
+static bool wait_for_end(struct run *run, pid_t process) {
+    bool is_told = false;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGTERM);
     while (waitpid(process, &run->status, WNOHANG) == 0)
-        if (sigwaitinfo(&set, NULL) == SIGTERM)
+        if (sigwaitinfo(&set, NULL) == SIGTERM) {
+            is_told = true;
             kill(-process, SIGTERM);
+        }
+    return is_told;
+}
+
+static bool is_stopped(const struct run *run) {
+    return __atomic_load_n(&run->compiler->stop, __ATOMIC_SEQ_CST);
+}
+
+/* The threads of a program end one after the other, and the signal comes with the first: then the
+ * parent is the program for a while yet. */
+static bool has_program_ended(const struct run *run, bool is_told) {
+    for (int ms = 0; is_told && ms < 1000 && !is_stopped(run) && getppid() == run->program; ms++)
+        ff__clock_sleep(1000000);
+    return getppid() != run->program;
 }
 
 static int between(void *argument) {
     struct run *run = argument;
+    bool is_told = false;
     pid_t process;
     set_default(SIGCHLD);
     set_default(SIGTERM);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     run->code = -ECANCELED;
-    if (!__atomic_load_n(&run->compiler->stop, __ATOMIC_SEQ_CST) && getppid() == run->program) {
+    if (!is_stopped(run) && getppid() == run->program) {
         ff__descriptors_keep_only((const int[]){run->text, run->said}, 2);
         run->code = -posix_spawn(&process, run->compiler->path, &run->actions, &run->attributes,
                                  run->arguments, run->compiler->environment);
         if (run->code == 0)
-            wait_for_end(run, process);
+            is_told = wait_for_end(run, process);
     }
-    if (getppid() != run->program) { /* the program has ended */
+    if (has_program_ended(run, is_told)) {
         unlink(run->output);
         rmdir(run->folder);
     }

@@ -2,6 +2,7 @@
 #include "ptx/emit_internal.h"
 
 #include "base/error.h"
+#include "ptx/inline.h"
 #include "ptx/prelude.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -340,7 +341,7 @@ static bool write_module(struct ff__ptx_emit *emit) {
         fputs(ff__ptx_prelude[i], emit->out.file);
     write_variables(emit);
     for (uint32_t i = 0; i < module->function_count; i++)
-        emit->has_function[i] = !module->functions[i].is_entry &&
+        emit->has_function[i] = !module->functions[i].is_entry && !module->functions[i].inlined &&
                                 !module->functions[i].is_declaration &&
                                 module->functions[i].refused[0] == '\0';
     write_functions(emit);
@@ -360,7 +361,7 @@ int ff__ptx_emit(struct ff__ptx_module *module, const struct ff__ptx_emit_option
                  char **out, size_t *size, struct ff_error *error) {
     struct ff__ptx_emit emit = {.module = module, .options = options};
     emit.arena = ff__ptx_arena_new();
-    bool done = emit.arena != NULL && ff__ptx_text_open(&emit.out);
+    bool done = emit.arena != NULL && ff__ptx_inline(module) == 0 && ff__ptx_text_open(&emit.out);
     if (done) {
         emit.shared_offsets = ff__ptx_arena_alloc(emit.arena, module->variable_count + 1ul,
                                                   sizeof *emit.shared_offsets);

@@ -174,8 +174,6 @@ static void branch(struct ff__ptx_emit *emit) {
 
 static void function_instruction(struct ff__ptx_emit *emit) {
     const struct ff__ptx_instruction *instruction = emit->instruction;
-    if (ff__ptx_suspends(instruction))
-        ff__ptx_refuse(emit, "threads wait for each other in a device function");
     if (instruction->guard != FF__PTX_NONE)
         ff__ptx_line(&emit->body, "if (%sv%u) {", instruction->guard_negated ? "!" : "",
                      instruction->guard);

@@ -126,6 +126,7 @@ struct ff__ptx_label {
 struct ff__ptx_function {
     const char *name;
     bool is_entry, is_declaration;
+    bool inlined; /* threads wait for each other in it: each call is a copy of it (inline.h) */
     uint32_t line;
     struct ff__ptx_variable *parameters, *results;
     uint32_t parameter_count, result_count;

@@ -121,6 +121,20 @@ static uint32_t table(uint32_t thread, uint32_t n) {
     return thread % 4 == 2 ? UINT32_MAX : results[thread % 4];
 }
 
+static uint32_t warp_sum(uint32_t warp) {
+    return 32 * (32 * warp) + 31 * 32 / 2;
+}
+
+static uint32_t called(uint32_t thread, uint32_t n) {
+    uint32_t sum = 0, warp = thread / 32;
+    for (uint32_t k = 0; k < THREADS; k++)
+        sum += k + n;
+    /* then the warps' sums are -32, -32, 32, 32: those with -1 get what was before */
+    uint32_t of_warps = warp_sum(warp) + 32 * n + (warp < 2 ? -32u : 32u);
+    uint32_t last = thread < 96 ? warp_sum(warp) : n;
+    return sum + 1000000 * (warp < 2 ? 1u : 2u) + 10000000 * (n + 1) + 3 * of_warps + 7 * last;
+}
+
 static const struct {
     const char *name;
     expected_fn *expected;
@@ -139,6 +153,7 @@ static const struct {
             {"chain", chain, {0, 1, 3, 8}},
             {"ordered", ordered, {0, 100, 128, 1000}},
             {"patient", patient, {0, 0, 0, 0}},
+            {"called", called, {0, 1, 5, 100}},
             {"numbers", numbers, {0, 0, 0, 0}}};
 
 static void equals_the_reference(void **state) {
@@ -237,6 +252,19 @@ static void says_where_threads_are_stuck(void **state) {
     }
 }
 
+static void refuses_calls_without_copies(void **state) {
+    struct bench *bench = *state;
+    struct shape shape = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}};
+    struct ff_error error = {0};
+    assert_int_equal(run_kernel(bench, "recursive", &shape, 3, &error), -ENOTSUP);
+    assert_non_null(strstr(error.message, "'again', which is refused: line "));
+    assert_non_null(strstr(error.message, "in 'again', which calls itself"));
+    assert_int_equal(run_kernel(bench, "by_address", &shape, 3, &error), -ENOTSUP);
+    assert_non_null(strstr(error.message, "the address of 'warp_sum'"));
+    assert_int_equal(run_kernel(bench, "by_table", &shape, 3, &error), -ENOTRECOVERABLE);
+    assert_non_null(strstr(error.message, "a call of no function, or of one that is refused"));
+}
+
 static void says_who_has_trapped(void **state) {
     struct bench *bench = *state;
     struct shape shape = {.grid = {2, 1, 1}, .block = {THREADS, 1, 1}};
@@ -331,6 +359,7 @@ int main(void) {
                                        cmocka_unit_test(numbers_threads),
                                        cmocka_unit_test(an_index_wraps),
                                        cmocka_unit_test(says_where_threads_are_stuck),
+                                       cmocka_unit_test(refuses_calls_without_copies),
                                        cmocka_unit_test(says_who_has_trapped),
                                        cmocka_unit_test(calls_through_a_table),
                                        cmocka_unit_test(refuses_sizes),
