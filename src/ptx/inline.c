@@ -13,7 +13,7 @@
 #define MOST_INSTRUCTIONS (1u << 18)
 
 /* What a parameter or a result of the callee is in the caller. */
-struct place {
+struct passed {
     bool is_register; /* else it is a variable in local memory */
     uint32_t index;
     uint32_t fitting, uses; /* how often it is loaded or stored as a whole, and named */
@@ -22,10 +22,10 @@ struct place {
 /* What is added to the callee's numbers. */
 struct bases {
     uint32_t registers, variables, labels;
-    struct place *parameters, *results; /* NULL: those of the function itself */
+    struct passed *parameters, *results; /* NULL: those of the function itself */
 };
 
-struct call {
+struct inlined_call {
     const struct ff__ptx_operand *results, *arguments; /* lists may be NULL */
     const struct ff__ptx_function *callee;
 };
@@ -86,9 +86,9 @@ static const struct ff__ptx_operand *operand_of(const struct ff__ptx_function *f
 
 /* False: not one of a function in which threads wait. */
 static bool find_call(const struct ff__ptx_module *module, const struct ff__ptx_function *function,
-                      const struct ff__ptx_instruction *instruction, struct call *out) {
+                      const struct ff__ptx_instruction *instruction, struct inlined_call *out) {
     uint32_t at = 0, count = instruction->operand_count;
-    *out = (struct call){0};
+    *out = (struct inlined_call){0};
     if (instruction->opcode != OP(call))
         return false;
     if (count > at && operand_of(function, instruction, at)->kind == FF__PTX_LIST)
@@ -103,7 +103,7 @@ static bool find_call(const struct ff__ptx_module *module, const struct ff__ptx_
 
 /* ---- copies ---- */
 
-static struct ff__ptx_operand placed(const struct place *place, struct ff__ptx_operand operand) {
+static struct ff__ptx_operand placed(const struct passed *place, struct ff__ptx_operand operand) {
     operand.kind = place->is_register ? FF__PTX_REGISTER : FF__PTX_OWN;
     operand.address &= !place->is_register;
     operand.index = place->index;
@@ -181,7 +181,7 @@ static bool accesses_parameters(const struct ff__ptx_instruction *instruction) {
             ff__ptx_has(instruction, FF__PTX_M_PARAM_FUNC));
 }
 
-static struct place *place_of(const struct bases *bases, const struct ff__ptx_operand *operand) {
+static struct passed *place_of(const struct bases *bases, const struct ff__ptx_operand *operand) {
     return operand->kind == FF__PTX_PARAMETER ? &bases->parameters[operand->index]
            : operand->kind == FF__PTX_RESULT  ? &bases->results[operand->index]
                                               : NULL;
@@ -200,7 +200,7 @@ static bool fits(const struct ff__ptx_function *callee, const struct ff__ptx_ope
 static void count_fitting(struct expansion *x, const struct ff__ptx_function *callee,
                           const struct bases *bases) {
     for (uint32_t i = 0; i < callee->operand_count; i++) {
-        struct place *place = place_of(bases, &callee->operands[i]);
+        struct passed *place = place_of(bases, &callee->operands[i]);
         if (place != NULL)
             place->uses++;
     }
@@ -210,7 +210,7 @@ static void count_fitting(struct expansion *x, const struct ff__ptx_function *ca
             continue;
         uint32_t which = instruction->opcode == OP(ld) ? 1 : 0;
         const struct ff__ptx_operand *address = operand_of(callee, instruction, which);
-        struct place *place = place_of(bases, address);
+        struct passed *place = place_of(bases, address);
         if (address->kind == FF__PTX_REGISTER)
             refuse(x, "'%s', in which threads wait for each other, has pointers to its parameters",
                    callee->name);
@@ -226,7 +226,7 @@ static void count_fitting(struct expansion *x, const struct ff__ptx_function *ca
 
 /* A place for each parameter or result: a register where that is enough. */
 static void make_places(struct expansion *x, const struct ff__ptx_variable *variables,
-                        uint32_t count, struct place *places) {
+                        uint32_t count, struct passed *places) {
     for (uint32_t i = 0; i < count; i++) {
         struct ff__ptx_variable variable = variables[i];
         if (variable.space != FF__PTX_PARAM)
@@ -328,7 +328,8 @@ static enum ff__ptx_type bits_of(uint64_t size) {
     return size == 4 ? FF__PTX_B32 : FF__PTX_B64;
 }
 
-static void pass_in(struct expansion *x, const struct call *call, const struct place *places) {
+static void pass_in(struct expansion *x, const struct inlined_call *call,
+                    const struct passed *places) {
     for (uint32_t i = 0; i < call->callee->parameter_count; i++) {
         const struct ff__ptx_variable *parameter = &call->callee->parameters[i];
         uint32_t from = buffer(x, call->arguments, i, parameter)->index;
@@ -344,7 +345,8 @@ static void pass_in(struct expansion *x, const struct call *call, const struct p
     }
 }
 
-static void pass_out(struct expansion *x, const struct call *call, const struct place *places) {
+static void pass_out(struct expansion *x, const struct inlined_call *call,
+                     const struct passed *places) {
     for (uint32_t i = 0; i < call->callee->result_count; i++) {
         const struct ff__ptx_variable *result = &call->callee->results[i];
         uint32_t to = buffer(x, call->results, i, result)->index;
@@ -381,7 +383,7 @@ static void copy_instruction(struct expansion *x, const struct ff__ptx_function 
     if (accesses_parameters(instruction) && instruction->operand_count == 2) {
         const struct ff__ptx_operand *address =
             operand_of(from, instruction, instruction->opcode == OP(ld) ? 1 : 0);
-        const struct place *place = bases->parameters != NULL ? place_of(bases, address) : NULL;
+        const struct passed *place = bases->parameters != NULL ? place_of(bases, address) : NULL;
         if (place != NULL && place->is_register) {
             made.opcode = OP(mov);
             memset(made.modifiers, 0, sizeof made.modifiers);
@@ -424,7 +426,7 @@ static uint32_t length(const struct ff__ptx_operand *list) {
     return list != NULL ? list->count : 0;
 }
 
-static void expand_call(struct expansion *x, const struct call *call) {
+static void expand_call(struct expansion *x, const struct inlined_call *call) {
     const struct ff__ptx_function *callee = call->callee;
     const struct ff__ptx_instruction *instruction = x->instruction;
     if (length(call->arguments) != callee->parameter_count ||
@@ -468,7 +470,7 @@ static void expand(struct expansion *x) {
     }
     append(x, &x->made.operands, &x->made.operand_count, sizeof *x->made.operands);
     for (uint32_t i = 0; i < count; i++) {
-        struct call call;
+        struct inlined_call call;
         at[i] = x->made.instruction_count;
         x->instruction = &function->instructions[i];
         if (find_call(x->module, function, x->instruction, &call))
@@ -495,7 +497,8 @@ static int expand_function(struct ff__ptx_module *module, struct ff__ptx_functio
 /* The first call in it that waits for its callee to be expanded; NULL: there is none. */
 static const struct ff__ptx_instruction *open_call(const struct ff__ptx_module *module,
                                                    const struct ff__ptx_function *function,
-                                                   const bool *done, bool *any, struct call *out) {
+                                                   const bool *done, bool *any,
+                                                   struct inlined_call *out) {
     *any = false;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         if (!find_call(module, function, &function->instructions[i], out))
@@ -509,7 +512,7 @@ static const struct ff__ptx_instruction *open_call(const struct ff__ptx_module *
 
 /* Callees before callers. */
 static int expand_all(struct ff__ptx_module *module, bool *done) {
-    struct call call;
+    struct inlined_call call;
     bool any;
     for (bool again = true; again;) {
         again = false;
@@ -542,7 +545,7 @@ static int expand_all(struct ff__ptx_module *module, bool *done) {
 /* ---- modules ---- */
 
 static bool waits(const struct ff__ptx_module *module, const struct ff__ptx_function *function) {
-    struct call call;
+    struct inlined_call call;
     for (uint32_t i = 0; i < function->instruction_count; i++)
         if (ff__ptx_suspends(&function->instructions[i]) ||
             find_call(module, function, &function->instructions[i], &call))

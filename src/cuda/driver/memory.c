@@ -291,7 +291,7 @@ CUresult cuMemGetInfo_v2(size_t *left, size_t *total) {
     uint64_t plain = ff__cuda_devices[context->device].plain;
     ff__lock_release(&ff__cuda_lock);
     *total = memory;
-    *left = plain < memory ? memory - plain : 0;
+    *left = plain + LEAST < memory ? memory - LEAST - plain : 0;
     return CUDA_SUCCESS;
 }
 

@@ -113,9 +113,11 @@ static CUresult allocate_managed(CUdeviceptr *address, size_t size) {
 }
 
 FF_HOOKED CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
-    if (!ff__cuda_substitutes() || !address || !REAL(cuMemAllocManaged) || stays_plain(size))
-        return REAL(cuMemAlloc_v2)(address, size);
-    return allocate_managed(address, size);
+    bool can_substitute = ff__cuda_substitutes() && address && REAL(cuMemAllocManaged);
+    bool is_plain = !can_substitute || stays_plain(size);
+    CUresult result = is_plain ? REAL(cuMemAlloc_v2)(address, size) : CUDA_ERROR_OUT_OF_MEMORY;
+    return can_substitute && result == CUDA_ERROR_OUT_OF_MEMORY ? allocate_managed(address, size)
+                                                                : result;
 }
 
 /* Rows begin at multiples of 512 bytes, as the driver has them. */
