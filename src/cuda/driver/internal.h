@@ -175,7 +175,8 @@ void ff__cuda_per_thread(bool on);
 /* Enters, finds the stream and appends the command, or a node to the graph that is recorded. Copies
  * of parameters are made. */
 CUresult ff__cuda_enqueue(CUstream stream, const struct ff__cuda_command *command);
-/* The same, and waits for it; not while a graph is recorded. */
+/* The same, and waits for it; not while a graph is recorded. A kernel runs twice, by both
+ * schedules, and one line says whether its results differ. */
 CUresult ff__cuda_execute(CUstream stream, const struct ff__cuda_command *command);
 /* Appends it; the lock is held. */
 CUresult ff__cuda_submit(CUstream stream, const struct ff__cuda_command *command);
@@ -229,6 +230,7 @@ struct CUfunc_st {
     const struct ff__ptx_function *code;
     struct ff__ptx_kernel *kernel; /* atomic; NULL: not loaded yet */
     const char *name;
+    bool races;         /* atomic: it was said */
     int dynamic_shared; /* bytes that a launch may ask for */
 };
 

@@ -244,14 +244,32 @@ CUresult ff__cuda_enqueue(CUstream name, const struct ff__cuda_command *command)
     return result;
 }
 
+/* A kernel that races says so once. */
+static CUresult launch_twice(CUstream stream, const struct ff__cuda_command *command) {
+    CUfunction function = command->kernel.function;
+    struct ff_error error;
+    int code = ff__ptx_launch_both(ff__cuda_farfault(), stream->queue, function->kernel,
+                                   &command->kernel.launch, &error);
+    if (code > 0 && !__atomic_exchange_n(&function->races, true, __ATOMIC_RELAXED))
+        ff__say("%s", error.message);
+    if (code >= 0)
+        return CUDA_SUCCESS;
+    CUresult result = ff__cuda_result(code, &error);
+    __atomic_store_n(&stream->context->error, result, __ATOMIC_RELAXED);
+    return result;
+}
+
 /* In the calling thread, once all before it is done. */
-static void execute_here(const struct ff__cuda_command *command) {
+static CUresult execute_here(CUstream stream, const struct ff__cuda_command *command) {
+    if (command->kind == FF_CUDA_KERNEL)
+        return launch_twice(stream, command);
     if (command->kind == FF_CUDA_COPY)
         for (size_t i = 0; i < ff__cuda_copy_parts(&command->copy); i++)
             ff__cuda_copy_part(&command->copy, i);
     else
         for (size_t i = 0; i < ff__cuda_set_parts(&command->set); i++)
             ff__cuda_set_part(&command->set, i);
+    return CUDA_SUCCESS;
 }
 
 CUresult ff__cuda_execute(CUstream name, const struct ff__cuda_command *command) {
@@ -273,7 +291,7 @@ CUresult ff__cuda_execute(CUstream name, const struct ff__cuda_command *command)
     if (result == CUDA_SUCCESS)
         result = ff__cuda_module_errors(context);
     if (result == CUDA_SUCCESS)
-        execute_here(command);
+        result = execute_here(stream, command);
     ff__clock_stop();
     return result;
 }
