@@ -221,7 +221,6 @@ static int link_all(const struct compilation *job, const struct ff__words *objec
     struct ff__words line = {0};
     const char *output = job->output ? job->output : "a.out";
     add(&line, job->compiler);
-    add(&line, "--driver-mode=g++");
     add(&line, "-Qunused-arguments");
     ff__words_add(&line, ff__text("-I%s", job->headers));
     add_all(&line, objects);
@@ -230,6 +229,8 @@ static int link_all(const struct compilation *job, const struct ff__words *objec
     ff__words_add(&line, ff__text("-L%s", job->libraries));
     ff__words_add(&line, ff__text("-Wl,-rpath,%s", job->libraries));
     add(&line, "-lcudart");
+    add(&line, "-lstdc++");
+    add(&line, "-lm");
     add(&line, "-o");
     add(&line, output);
     return run(&line, "linking it", output);

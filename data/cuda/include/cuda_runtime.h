@@ -20,6 +20,13 @@
 #endif
 
 #ifdef __CUDA__
+/* What programs have from this header without asking */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
 #include "farfault/atomics.h"
 #include "farfault/bits.h"
 #include "farfault/elementary.h"
