@@ -1,5 +1,5 @@
-/* One kernel whose threads all write to one place, twice, and one whose threads have places of their
- * own. */
+/* One kernel whose threads all write to one place, twice, and one whose threads have places of
+ * their own. */
 #include <cuda_runtime.h>
 
 __global__ void last(int *place) {

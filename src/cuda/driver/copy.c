@@ -5,6 +5,8 @@
 #include "cuda/driver/texture.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define PART ((size_t)1 << 20) /* bytes of one row */
 
@@ -76,11 +78,40 @@ static bool is_unknown(const struct ff__cuda_block *block) {
     return !is_known;
 }
 
+static bool is_mapped(uintptr_t address) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident;
+    void *at = (void *)(address / page * page); // NOLINT(performance-no-int-to-ptr)
+    return mincore(at, 1, &resident) == 0;
+}
+
+/* Inside one allocation, or, of memory that the driver does not know, such as a module's variables,
+ * mapped at both ends. */
+static bool is_memory(const char *address, size_t size) {
+    uintptr_t begin = (uintptr_t)address;
+    ff__lock_acquire(&ff__cuda_lock);
+    const struct ff__cuda_allocation *found = ff__cuda_find(begin);
+    bool is_inside = found != NULL && size <= found->size - (begin - found->address);
+    ff__lock_release(&ff__cuda_lock);
+    return found != NULL ? is_inside : is_mapped(begin) && is_mapped(begin + size - 1);
+}
+
+static bool is_block(const struct ff__cuda_block *block, size_t width, size_t height,
+                     size_t depth) {
+    return width == 0 || height == 0 || depth == 0 ||
+           is_memory(block->address,
+                     (depth - 1) * block->slice + (height - 1) * block->pitch + width);
+}
+
 static CUresult give(const struct ff__cuda_command *command, bool waits, CUstream stream) {
+    const struct ff__cuda_copy *copy = &command->copy;
     CUstreamCaptureStatus status;
     CUresult result = cuStreamIsCapturing(stream, &status);
     if (result != CUDA_SUCCESS)
         return result;
+    if (!is_block(&copy->to, copy->width, copy->height, copy->depth) ||
+        !is_block(&copy->from, copy->width, copy->height, copy->depth))
+        return CUDA_ERROR_INVALID_VALUE;
     if (waits || (status == CU_STREAM_CAPTURE_STATUS_NONE &&
                   (is_unknown(&command->copy.to) || is_unknown(&command->copy.from))))
         return ff__cuda_execute(stream, command);
@@ -264,6 +295,11 @@ static CUresult set(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t size,
     if ((to == 0 && width != 0) || to % size != 0 || pitch % size != 0 ||
         (height > 1 && pitch < width * size))
         return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = ff__cuda_started();
+    if (result == CUDA_SUCCESS && !is_block(&command.set.to, width * size, height, 1))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS)
+        return result;
     return waits ? ff__cuda_execute(stream, &command) : ff__cuda_enqueue(stream, &command);
 }
 
