@@ -226,8 +226,10 @@ struct CUfunc_st {
     const struct ff__ptx_function *code;
     struct ff__ptx_kernel *kernel; /* atomic; NULL: not loaded yet */
     const char *name;
-    int dynamic_shared; /* bytes that a launch may ask for */
+    int dynamic_shared; /* bytes that a launch may ask for, if the program said so; else -1 */
 };
+/* What a launch may ask for; the function is loaded. */
+int ff__cuda_dynamic_shared(CUfunction function);
 
 struct CUmod_st {
     CUcontext context;          /* NULL: of a library, for all contexts */

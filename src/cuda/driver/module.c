@@ -133,7 +133,7 @@ static CUresult make_functions(CUmodule module) {
                 (struct CUfunc_st){.module = module,
                                    .code = &code->functions[i],
                                    .name = code->functions[i].name,
-                                   .dynamic_shared = 48 << 10};
+                                   .dynamic_shared = -1};
     return CUDA_SUCCESS;
 }
 
