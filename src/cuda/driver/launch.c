@@ -44,10 +44,6 @@ static CUresult from_buffer(const struct ff__ptx_function *code, void *const *ex
     return CUDA_SUCCESS;
 }
 
-static CUresult check_shared(CUfunction function, unsigned shared) {
-    return shared > (unsigned)function->dynamic_shared ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
 /* Too many threads are another error than what can be no launch at all. */
 static CUresult check_sizes(CUfunction function, const CUDA_KERNEL_NODE_PARAMS *params) {
     uint64_t threads = (uint64_t)params->blockDimX * params->blockDimY * params->blockDimZ;
@@ -59,7 +55,9 @@ static CUresult check_sizes(CUfunction function, const CUDA_KERNEL_NODE_PARAMS *
         return CUDA_ERROR_INVALID_VALUE;
     if (threads > most)
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    return check_shared(function, params->sharedMemBytes);
+    return params->sharedMemBytes > (unsigned)ff__cuda_dynamic_shared(function)
+               ? CUDA_ERROR_INVALID_VALUE
+               : CUDA_SUCCESS;
 }
 
 CUresult ff__cuda_launch_of(const CUDA_KERNEL_NODE_PARAMS *params, bool cooperative,
