@@ -268,12 +268,18 @@ static int apply(struct ff__options *options, enum ff__option option, struct ff_
     return status;
 }
 
+/* What the preloads read by themselves is no setting of the library's. */
+static bool is_for_programs(enum ff__option option) {
+    return ff__option_rows[option].size || option == FF__OPTION_DEVICE_TYPE ||
+           option == FF__OPTION_RACES;
+}
+
 int ff__options_apply(struct ff__options *options, struct ff_config *config) {
     int status = 0;
     ff_config_init(config);
     for (enum ff__option i = 0; i < FF__OPTIONS && !status; i++)
-        if ((ff__option_rows[i].size || i == FF__OPTION_DEVICE_TYPE) && options->text[i] &&
-            i != FF__OPTION_MEMORY && i != FF__OPTION_SYSTEM)
+        if (is_for_programs(i) && options->text[i] && i != FF__OPTION_MEMORY &&
+            i != FF__OPTION_SYSTEM)
             status = apply(options, i, config);
     if (status)
         return status;

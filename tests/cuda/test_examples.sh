@@ -24,6 +24,13 @@ for file in "$source"/*.cu; do
     check env FARFAULT_CUDA_ALLOC=spill "$farfault" run --system nvidia --memory 8M "./$program" 8
 done
 
+# ---- kernels whose results depend on the order of threads
+
+"$farfault" cuda compile "$source/../../tests/cuda/race.cu" -o race
+"$farfault" run --races --memory 6M ./race 2>err
+[ "$(grep -c '^farfault: kernel .*last.* depend on the order of its threads' err)" = 1 ] &&
+    ! grep -q 'kernel .*own' err || { echo "FAILED: races: $(cat err)"; exit 1; }
+
 # ---- a size that is none
 
 status=0

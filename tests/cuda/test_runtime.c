@@ -405,6 +405,9 @@ static void copies(void **state) {
     GOOD(cudaMemcpyPeerAsync(q, 0, p, 0, SIZE, NULL));
     FAILS(InvalidDevice, cudaMemcpyPeer(q, 99, p, 0, SIZE));
     FAILS(InvalidMemcpyDirection, cudaMemcpy(p, from, SIZE, (enum cudaMemcpyKind)9));
+    FAILS(InvalidValue, cudaMemcpy(p, from, SIZE + 1, cudaMemcpyHostToDevice));
+    FAILS(InvalidValue, cudaMemcpy(p + 1, from, SIZE, cudaMemcpyHostToDevice));
+    FAILS(InvalidValue, cudaMemcpy(to, (void *)4096, 4, cudaMemcpyDeviceToHost));
     GOOD(cudaMemcpy(NULL, NULL, 0, cudaMemcpyDefault));
     GOOD(cudaFree(p));
     GOOD(cudaFree(q));
@@ -430,6 +433,7 @@ static void rows(void **state) {
     assert_memory_equal(to[1], "yyyxxxxx", 8);
     assert_memory_equal(to[2], "xxxxxxxx", 8);
     GOOD(cudaMemset(p, 0, 8));
+    FAILS(InvalidValue, cudaMemset((void *)4096, 0, 8));
     GOOD(cudaMemsetAsync(p, 1, 4, NULL));
     GOOD(cudaMemcpy(to, p, 8, cudaMemcpyDeviceToHost));
     assert_memory_equal(to[0], "\1\1\1\1\0\0\0\0", 8);

@@ -46,17 +46,39 @@ static CUgraphNodeType type_of(const struct ff__cuda_command *command) {
     }
 }
 
-CUresult ff__cuda_capture_command(CUstream stream, const struct ff__cuda_command *command) {
+/* A node behind what the stream has recorded last. */
+static CUresult record(CUstream stream, CUgraphNodeType type,
+                       const struct ff__cuda_command *command, CUgraphNode *out) {
     struct ff__cuda_capture *capture = stream->capture;
+    CUresult result =
+        ff__cuda_graph_add(capture->graph, type, command, stream->tail, stream->tail_count, out);
+    return result == CUDA_SUCCESS ? set_tail(stream, *out) : fail(capture, result);
+}
+
+CUresult ff__cuda_capture_command(CUstream stream, const struct ff__cuda_command *command) {
     CUgraphNode node;
-    if (capture->is_invalid)
+    if (stream->capture->is_invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     /* what happens once, such as a prefetch or a callback, has no node */
     if (command->kind == FF_CUDA_CALL && command->call.program == NULL)
-        return fail(capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    CUresult result = ff__cuda_graph_add(capture->graph, type_of(command), command, stream->tail,
-                                         stream->tail_count, &node);
-    return result == CUDA_SUCCESS ? set_tail(stream, node) : fail(capture, result);
+        return fail(stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    return record(stream, type_of(command), command, &node);
+}
+
+CUresult ff__cuda_capture_graph(CUstream stream, CUgraph graph) {
+    CUgraph child;
+    CUgraphNode node;
+    if (stream->capture->is_invalid)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    CUresult result = ff__cuda_graph_copy(graph, &child);
+    if (result != CUDA_SUCCESS)
+        return fail(stream->capture, result);
+    result = record(stream, CU_GRAPH_NODE_TYPE_GRAPH, NULL, &node);
+    if (result == CUDA_SUCCESS)
+        node->child = child;
+    else
+        ff__cuda_graph_free(child);
+    return result;
 }
 
 void ff__cuda_captured_forget(CUevent event) {
@@ -106,15 +128,35 @@ CUresult ff__cuda_capture_wait(CUstream stream, CUevent event) {
 
 /* ---- what is forbidden meanwhile ---- */
 
-bool ff__cuda_capture_forbids(CUcontext context) {
-    for (CUstream stream = context->streams; stream != NULL; stream = stream->next)
-        if (stream->capture != NULL && stream->capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
-            thread_mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
-            (stream->flags & CU_STREAM_NON_BLOCKING) == 0) {
-            stream->capture->is_invalid = true;
-            return true;
-        }
-    return false;
+CUresult ff__cuda_capture_check(CUstream stream) {
+    if (stream != stream->context->legacy)
+        return CUDA_SUCCESS;
+    for (CUstream other = stream->context->streams; other != NULL; other = other->next)
+        if (other->capture != NULL && (other->flags & CU_STREAM_NON_BLOCKING) == 0)
+            return fail(other->capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    return CUDA_SUCCESS;
+}
+
+/* The mode of a capture says whom it forbids what; a thread's own mode, what it puts up with. */
+static bool forbids(const struct ff__cuda_capture *capture) {
+    if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return false;
+    if (capture->thread == &thread_mode)
+        return capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    return capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+           thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+CUresult ff__cuda_enter_unsafe(CUcontext *out) {
+    CUresult result = ff__cuda_enter(out);
+    if (result != CUDA_SUCCESS)
+        return result;
+    ff__lock_acquire(&ff__cuda_lock);
+    for (CUstream stream = (*out)->streams; stream != NULL; stream = stream->next)
+        if (stream->capture != NULL && forbids(stream->capture))
+            result = fail(stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    ff__lock_release(&ff__cuda_lock);
+    return result;
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
@@ -158,8 +200,12 @@ static CUresult begin(CUstream stream, CUstreamCaptureMode mode) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     graph->is_captured = true;
-    *capture = (struct ff__cuda_capture){
-        .graph = graph, .origin = stream, .mode = mode, .id = ++made, .users = 1};
+    *capture = (struct ff__cuda_capture){.graph = graph,
+                                         .origin = stream,
+                                         .mode = mode,
+                                         .thread = &thread_mode,
+                                         .id = ++made,
+                                         .users = 1};
     stream->capture = capture;
     return CUDA_SUCCESS;
 }
@@ -182,21 +228,40 @@ static void leave(CUstream stream) {
     clear_tail(stream);
 }
 
-/* Whether some node that nothing depends on is not what the origin's stream ends with: then the
- * stream that recorded it was not joined. */
-static bool is_unjoined(CUstream origin) {
-    CUgraph graph = origin->capture->graph;
-    for (uint32_t i = 0; i < graph->count; i++) {
-        bool is_end = true, is_tail = false;
-        for (uint32_t j = 0; j < graph->count && is_end; j++)
-            for (uint32_t k = 0; k < graph->nodes[j]->before_count; k++)
-                is_end &= graph->nodes[j]->before[k] != graph->nodes[i];
-        for (uint32_t j = 0; j < origin->tail_count; j++)
-            is_tail |= origin->tail[j] == graph->nodes[i];
-        if (is_end && !is_tail)
-            return true;
-    }
-    return false;
+/* All that the origin's stream comes behind, in the order in which it is found. */
+static CUresult find_joined(CUstream origin, bool *is_joined) {
+    CUgraphNode *found = NULL;
+    uint32_t count = 0;
+    CUresult result = CUDA_SUCCESS;
+    for (uint32_t i = 0; i < origin->tail_count && result == CUDA_SUCCESS; i++)
+        result = ff__cuda_nodes_add(&found, &count, origin->tail[i]);
+    for (uint32_t i = 0; i < count; i++)
+        is_joined[found[i]->place] = true;
+    for (uint32_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        for (uint32_t j = 0; j < found[i]->before_count && result == CUDA_SUCCESS; j++) {
+            CUgraphNode before = found[i]->before[j];
+            if (is_joined[before->place])
+                continue;
+            is_joined[before->place] = true;
+            result = ff__cuda_nodes_push(&found, &count, before);
+        }
+    free(found);
+    return result;
+}
+
+/* Whether the origin's stream comes behind all that the other streams have recorded. */
+static CUresult check_joined(CUstream origin) {
+    bool *is_joined = calloc(origin->capture->graph->count + 1, sizeof *is_joined);
+    if (is_joined == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = find_joined(origin, is_joined);
+    for (CUcontext context = ff__cuda_contexts; context != NULL; context = context->next)
+        for (CUstream stream = context->streams; stream != NULL; stream = stream->next)
+            for (uint32_t i = 0; stream->capture == origin->capture && i < stream->tail_count; i++)
+                if (result == CUDA_SUCCESS && !is_joined[stream->tail[i]->place])
+                    result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    free(is_joined);
+    return result;
 }
 
 static CUresult end(CUstream stream, CUgraph *out) {
@@ -206,9 +271,8 @@ static CUresult end(CUstream stream, CUgraph *out) {
         return CUDA_ERROR_ILLEGAL_STATE;
     if (capture->origin != stream)
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-    CUresult result = capture->is_invalid   ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-                      : is_unjoined(stream) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
-                                            : CUDA_SUCCESS;
+    CUresult result =
+        capture->is_invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : check_joined(stream);
     if (result == CUDA_SUCCESS) {
         *out = capture->graph;
         (*out)->is_captured = false;
@@ -216,9 +280,10 @@ static CUresult end(CUstream stream, CUgraph *out) {
         ff__cuda_graph_free(capture->graph);
     }
     capture->graph = NULL;
-    for (CUstream other = stream->context->streams; other != NULL; other = other->next)
-        if (other->capture == capture && other != stream)
-            leave(other);
+    for (CUcontext context = ff__cuda_contexts; context != NULL; context = context->next)
+        for (CUstream other = context->streams; other != NULL; other = other->next)
+            if (other->capture == capture && other != stream)
+                leave(other);
     leave(stream);
     return result;
 }

@@ -218,7 +218,10 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long *id) {
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext context) {
-    CUresult result = named_or_current(&context);
+    CUcontext current;
+    CUresult result = context == NULL ? ff__cuda_enter_unsafe(&current) : CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        result = named_or_current(&context);
     return result == CUDA_SUCCESS ? ff__cuda_context_wait(context) : result;
 }
 

@@ -40,6 +40,17 @@ void ff__cuda_copy_part(const struct ff__cuda_copy *copy, size_t number) {
              from->address + row * from->pitch + layer * from->slice, copy->width);
 }
 
+bool ff__cuda_set_has_begin(const struct ff__cuda_set *set) {
+    bool has_gaps = set->height > 1 && set->to.pitch != set->width * set->size;
+    return !has_gaps && ff_mem_lookup(ff__cuda_farfault(), set->to.address, NULL, NULL);
+}
+
+void ff__cuda_set_begin(const struct ff__cuda_set *set) {
+    if (ff__cuda_set_has_begin(set))
+        ff_mem_hint(ff__cuda_farfault(), set->to.address, set->width * set->size * set->height,
+                    FF_HINT_OVERWRITE, 0);
+}
+
 size_t ff__cuda_set_parts(const struct ff__cuda_set *set) {
     size_t width = set->width * set->size;
     if (width == 0)
@@ -67,26 +78,6 @@ void ff__cuda_set_part(const struct ff__cuda_set *set, size_t number) {
 
 /* ---- plain copies ---- */
 
-/* Memory that the driver does not know may go, or be used again, once the call is over: a device
- * stages what is copied from there, and has copied what goes there. */
-static bool is_unknown(const struct ff__cuda_block *block) {
-    ff__lock_acquire(&ff__cuda_lock);
-    bool is_known = ff__cuda_find((uintptr_t)block->address) != NULL;
-    ff__lock_release(&ff__cuda_lock);
-    return !is_known;
-}
-
-static CUresult give(const struct ff__cuda_command *command, bool waits, CUstream stream) {
-    CUstreamCaptureStatus status;
-    CUresult result = cuStreamIsCapturing(stream, &status);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (waits || (status == CU_STREAM_CAPTURE_STATUS_NONE &&
-                  (is_unknown(&command->copy.to) || is_unknown(&command->copy.from))))
-        return ff__cuda_execute(stream, command);
-    return ff__cuda_enqueue(stream, command);
-}
-
 static CUresult copy(uintptr_t to, uintptr_t from, size_t size, bool waits, CUstream stream) {
     struct ff__cuda_command command = {
         .kind = FF_CUDA_COPY,
@@ -95,9 +86,10 @@ static CUresult copy(uintptr_t to, uintptr_t from, size_t size, bool waits, CUst
                  .width = size,
                  .height = 1,
                  .depth = 1}};
-    if (size != 0 && (to == 0 || from == 0))
+    if ((size != 0 && (to == 0 || from == 0)) || ff__cuda_is_beyond(to, size) ||
+        ff__cuda_is_beyond(from, size))
         return CUDA_ERROR_INVALID_VALUE;
-    return give(&command, waits, stream);
+    return waits ? ff__cuda_execute(stream, &command) : ff__cuda_enqueue(stream, &command);
 }
 
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
@@ -158,8 +150,11 @@ struct side {
     size_t pitch, height;
 };
 
-static CUresult find_block(const struct side *side, size_t width, struct ff__cuda_block *out) {
+/* Rows and layers beside those of `side` are the copy's. */
+static CUresult find_block(const struct side *side, const struct ff__cuda_copy *copy,
+                           struct ff__cuda_block *out) {
     uintptr_t base = 0;
+    size_t width = copy->width;
     out->pitch = side->pitch;
     switch (side->type) {
     case CU_MEMORYTYPE_HOST:
@@ -170,8 +165,11 @@ static CUresult find_block(const struct side *side, size_t width, struct ff__cud
         base = side->device;
         break;
     case CU_MEMORYTYPE_ARRAY:
-        if (!ff__cuda_array_block(side->array, out))
+        if (side->array == NULL)
             return CUDA_ERROR_INVALID_HANDLE;
+        if (!ff__cuda_array_block(side->array, side->x + width, side->y + copy->height,
+                                  side->z + copy->depth, out))
+            return CUDA_ERROR_INVALID_VALUE;
         out->address += side->x + side->y * out->pitch + side->z * out->slice;
         return CUDA_SUCCESS;
     }
@@ -182,7 +180,11 @@ static CUresult find_block(const struct side *side, size_t width, struct ff__cud
     out->slice = out->pitch * (side->height != 0 ? side->height : 1);
     out->address = (char *)base // NOLINT(performance-no-int-to-ptr)
                    + side->x + side->y * out->pitch + side->z * out->slice;
-    return CUDA_SUCCESS;
+    size_t used = copy->height == 0 || copy->depth == 0
+                      ? 0
+                      : (copy->depth - 1) * out->slice + (copy->height - 1) * out->pitch + width;
+    return ff__cuda_is_beyond((uintptr_t)out->address, used) ? CUDA_ERROR_INVALID_VALUE
+                                                             : CUDA_SUCCESS;
 }
 
 CUresult ff__cuda_copy_of(const CUDA_MEMCPY3D *params, struct ff__cuda_copy *out) {
@@ -194,8 +196,8 @@ CUresult ff__cuda_copy_of(const CUDA_MEMCPY3D *params, struct ff__cuda_copy *out
                               params->srcArray,      params->srcPitch, params->srcHeight};
     *out = (struct ff__cuda_copy){
         .width = params->WidthInBytes, .height = params->Height, .depth = params->Depth};
-    CUresult result = find_block(&to, params->WidthInBytes, &out->to);
-    return result == CUDA_SUCCESS ? find_block(&from, params->WidthInBytes, &out->from) : result;
+    CUresult result = find_block(&to, out, &out->to);
+    return result == CUDA_SUCCESS ? find_block(&from, out, &out->from) : result;
 }
 
 static CUresult copy_layers(const CUDA_MEMCPY3D *params, bool waits, CUstream stream) {
@@ -203,7 +205,9 @@ static CUresult copy_layers(const CUDA_MEMCPY3D *params, bool waits, CUstream st
     if (params == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = ff__cuda_copy_of(params, &command.copy);
-    return result == CUDA_SUCCESS ? give(&command, waits, stream) : result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    return waits ? ff__cuda_execute(stream, &command) : ff__cuda_enqueue(stream, &command);
 }
 
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *params) {
@@ -251,6 +255,11 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *params, CUstream stream) {
 
 /* ---- sets ---- */
 
+/* From its first to behind its last. */
+static size_t bytes_of(const struct ff__cuda_set *set) {
+    return set->height == 0 ? 0 : (set->height - 1) * set->to.pitch + set->width * set->size;
+}
+
 static CUresult set(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t size, size_t width,
                     size_t height, bool waits, CUstream stream) {
     struct ff__cuda_command command = {
@@ -262,7 +271,7 @@ static CUresult set(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t size,
                 .value = value,
                 .size = size}};
     if ((to == 0 && width != 0) || to % size != 0 || pitch % size != 0 ||
-        (height > 1 && pitch < width * size))
+        (height > 1 && pitch < width * size) || ff__cuda_is_beyond(to, bytes_of(&command.set)))
         return CUDA_ERROR_INVALID_VALUE;
     return waits ? ff__cuda_execute(stream, &command) : ff__cuda_enqueue(stream, &command);
 }
@@ -279,7 +288,7 @@ CUresult ff__cuda_set_of(const CUDA_MEMSET_NODE_PARAMS *params, struct ff__cuda_
         .height = params->height,
         .value = params->value,
         .size = size};
-    return CUDA_SUCCESS;
+    return ff__cuda_is_beyond(params->dst, bytes_of(out)) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 /* The functions for elements of each size. */

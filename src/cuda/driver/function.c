@@ -16,6 +16,14 @@ static int most_threads(CUfunction function) {
     return function->kernel->max_threads != 0 ? (int)function->kernel->max_threads : 1024;
 }
 
+int ff__cuda_dynamic_shared(CUfunction function) {
+    int most = ff__cuda_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    int used = (int)function->kernel->code->static_shared;
+    if (function->dynamic_shared >= 0)
+        return function->dynamic_shared;
+    return used < most ? most - used : 0;
+}
+
 static CUresult attribute_of(CUfunction function, CUfunction_attribute attribute, int *value) {
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
@@ -35,7 +43,7 @@ static CUresult attribute_of(CUfunction function, CUfunction_attribute attribute
         *value = (int)function->module->arch;
         break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = function->dynamic_shared;
+        *value = ff__cuda_dynamic_shared(function);
         break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         *value = -1;
@@ -57,7 +65,7 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
-    CUresult result = check(function, function);
+    CUresult result = check(function, &function);
     if (result != CUDA_SUCCESS)
         return result;
     if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
@@ -76,14 +84,14 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config) {
-    CUresult result = check(function, function);
+    CUresult result = check(function, &function);
     return result == CUDA_SUCCESS && (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL
                ? CUDA_ERROR_INVALID_VALUE
                : result;
 }
 
 CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config) {
-    CUresult result = check(function, function);
+    CUresult result = check(function, &function);
     return result == CUDA_SUCCESS && (unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE
                ? CUDA_ERROR_INVALID_VALUE
                : result;

@@ -12,6 +12,10 @@ CUresult ff__cuda_nodes_add(CUgraphNode **nodes, uint32_t *count, CUgraphNode no
     for (uint32_t i = 0; i < *count; i++)
         if ((*nodes)[i] == node)
             return CUDA_SUCCESS;
+    return ff__cuda_nodes_push(nodes, count, node);
+}
+
+CUresult ff__cuda_nodes_push(CUgraphNode **nodes, uint32_t *count, CUgraphNode node) {
     if (ff__grow(nodes, *count, sizeof **nodes) != 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     (*nodes)[(*count)++] = node;
@@ -83,7 +87,7 @@ CUresult ff__cuda_graph_add(CUgraph graph, CUgraphNodeType type,
         result = ff__cuda_nodes_add(&(*out)->before, &(*out)->before_count, before[i]);
     (*out)->place = graph->count;
     if (result == CUDA_SUCCESS)
-        result = ff__cuda_nodes_add(&graph->nodes, &graph->count, *out);
+        result = ff__cuda_nodes_push(&graph->nodes, &graph->count, *out);
     if (result != CUDA_SUCCESS)
         free_node(*out);
     return result;
@@ -123,6 +127,7 @@ static CUresult copy_nodes(CUgraph from, CUgraph to) {
         if (result != CUDA_SUCCESS)
             return result;
         copy->event = node->event;
+        copy->from = node;
         if (node->child != NULL) {
             copy->child = ff__cuda_graph_make();
             result = copy->child == NULL ? CUDA_ERROR_OUT_OF_MEMORY
@@ -139,8 +144,7 @@ static CUresult copy_nodes(CUgraph from, CUgraph to) {
     return result;
 }
 
-/* The lock is held. */
-static CUresult clone_graph(CUgraph graph, CUgraph *out) {
+CUresult ff__cuda_graph_copy(CUgraph graph, CUgraph *out) {
     CUgraph made = ff__cuda_graph_make();
     if (made == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -157,7 +161,7 @@ CUresult cuGraphClone(CUgraph *clone, CUgraph graph) {
     if (result != CUDA_SUCCESS)
         return result;
     ff__lock_acquire(&ff__cuda_lock);
-    result = clone_graph(graph, clone);
+    result = ff__cuda_graph_copy(graph, clone);
     ff__lock_release(&ff__cuda_lock);
     return result;
 }
@@ -485,6 +489,8 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
     if (result != CUDA_SUCCESS)
         return result;
     CUgraph graph = node->graph;
+    if (graph->is_captured) /* streams and events know its nodes */
+        return CUDA_ERROR_ILLEGAL_STATE;
     ff__lock_acquire(&ff__cuda_lock);
     for (uint32_t i = 0; i < graph->count; i++)
         forget(graph, node, graph->nodes[i]);

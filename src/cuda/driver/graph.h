@@ -14,6 +14,7 @@ struct CUgraphNode_st {
     CUgraphNode *before;             /* [before_count]: what it depends on */
     uint32_t before_count;
     uint32_t place;    /* in graph->nodes */
+    CUgraphNode from;  /* of a copy: the node of the graph that was copied */
     void **parameters; /* of a kernel: what a program was given that asked for them; NULL */
 };
 
@@ -29,8 +30,12 @@ void ff__cuda_graph_free(CUgraph graph);
 CUresult ff__cuda_graph_add(CUgraph graph, CUgraphNodeType type,
                             const struct ff__cuda_command *command, const CUgraphNode *before,
                             size_t before_count, CUgraphNode *out);
+/* A copy. */
+CUresult ff__cuda_graph_copy(CUgraph graph, CUgraph *out);
 /* Nothing twice. */
 CUresult ff__cuda_nodes_add(CUgraphNode **nodes, uint32_t *count, CUgraphNode node);
+/* One that is not there. */
+CUresult ff__cuda_nodes_push(CUgraphNode **nodes, uint32_t *count, CUgraphNode node);
 
 /* The lock is free. */
 CUresult ff__cuda_node_set_kernel(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params);
@@ -41,6 +46,7 @@ struct ff__cuda_capture {
     CUgraph graph;
     CUstream origin;
     CUstreamCaptureMode mode;
+    const void *thread; /* that began it */
     uint64_t id;
     bool is_invalid;
     uint32_t users; /* streams and events */
@@ -48,11 +54,14 @@ struct ff__cuda_capture {
 
 /* Instead of a stream's queue: a node behind what the stream has recorded last. */
 CUresult ff__cuda_capture_command(CUstream stream, const struct ff__cuda_command *command);
+/* The same with a launch of a graph. */
+CUresult ff__cuda_capture_graph(CUstream stream, CUgraph graph);
 CUresult ff__cuda_capture_record(CUstream stream, CUevent event);
 /* The stream or the event takes part in a capture. */
 CUresult ff__cuda_capture_wait(CUstream stream, CUevent event);
-/* Whether a call that would wait for work is forbidden by a capture of this thread. */
-bool ff__cuda_capture_forbids(CUcontext context);
+/* Work of the legacy stream would make it wait for blocking streams, of which none may be captured:
+ * CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, and the capture is invalid. */
+CUresult ff__cuda_capture_check(CUstream stream);
 /* The stream ends; so does its capture. */
 void ff__cuda_capture_drop(CUstream stream);
 void ff__cuda_captured_forget(CUevent event);

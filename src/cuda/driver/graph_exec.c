@@ -140,17 +140,6 @@ static CUresult submit_graph(CUstream stream, CUgraphNode *order, uint32_t count
     return result;
 }
 
-/* A launch into a stream that is captured is a child of its graph. */
-static CUresult capture_graph(CUstream stream, CUgraph graph) {
-    CUresult result = CUDA_SUCCESS;
-    for (uint32_t i = 0; i < graph->count && result == CUDA_SUCCESS; i++)
-        result = graph->nodes[i]->command.kind == FF_CUDA_CALL &&
-                         graph->nodes[i]->command.call.program == NULL
-                     ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-                     : ff__cuda_capture_command(stream, &graph->nodes[i]->command);
-    return result;
-}
-
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream name) {
     CUcontext context;
     CUstream stream;
@@ -163,7 +152,9 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream name) {
     ff__lock_acquire(&ff__cuda_lock);
     result = ff__cuda_stream(context, name, &stream);
     if (result == CUDA_SUCCESS)
-        result = stream->capture != NULL ? capture_graph(stream, exec->graph)
+        result = ff__cuda_capture_check(stream);
+    if (result == CUDA_SUCCESS)
+        result = stream->capture != NULL ? ff__cuda_capture_graph(stream, exec->graph)
                                          : submit_graph(stream, exec->order, exec->graph->count);
     ff__lock_release(&ff__cuda_lock);
     return result;
@@ -178,18 +169,27 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
 
 /* ---- changing ---- */
 
-/* The node of the copy stands where the original does. */
+/* The node that is a copy of this one; NULL: none. */
+static CUgraphNode copy_of(CUgraphExec exec, CUgraphNode node) {
+    for (uint32_t i = 0; i < exec->graph->count; i++)
+        if (exec->graph->nodes[i]->from == node)
+            return exec->graph->nodes[i];
+    return NULL;
+}
+
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
                                            const CUDA_KERNEL_NODE_PARAMS *params) {
     CUresult result = ff__cuda_started();
-    if (exec == NULL || node == NULL || params == NULL || node->place >= exec->graph->count)
+    if (exec == NULL || node == NULL || params == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    return result == CUDA_SUCCESS
-               ? ff__cuda_node_set_kernel(exec->graph->nodes[node->place], params)
-               : result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    CUgraphNode copy = copy_of(exec, node);
+    return copy == NULL ? CUDA_ERROR_INVALID_VALUE : ff__cuda_node_set_kernel(copy, params);
 }
 
 static CUgraphExecUpdateResult compare(CUgraph one, CUgraph other, CUgraphNode *differs) {
+    *differs = NULL;
     if (one->count != other->count)
         return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     for (uint32_t i = 0; i < one->count; i++) {
@@ -207,6 +207,20 @@ static CUgraphExecUpdateResult compare(CUgraph one, CUgraph other, CUgraphNode *
     return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
+/* What nodes do, from a graph that has the same ones; what they are copies of stays. */
+static void take_over(CUgraph to, CUgraph from) {
+    for (uint32_t i = 0; i < to->count; i++) {
+        struct CUgraphNode_st *node = to->nodes[i], *with = from->nodes[i], before = *node;
+        node->command = with->command;
+        node->event = with->event;
+        node->child = with->child;
+        with->command = before.command;
+        with->child = before.child;
+        free(node->parameters);
+        node->parameters = NULL;
+    }
+}
+
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info) {
     CUresult result = ff__cuda_started();
     if (exec == NULL || graph == NULL || info == NULL)
@@ -217,16 +231,13 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
     info->result = compare(exec->graph, graph, &info->errorNode);
     if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    struct CUgraphExec_st made = {.graph = NULL};
-    result = cuGraphClone(&made.graph, graph);
-    if (result == CUDA_SUCCESS)
-        result = order_nodes(&made);
-    if (result != CUDA_SUCCESS) {
-        free(made.order);
-        return result;
+    CUgraph copy;
+    ff__lock_acquire(&ff__cuda_lock);
+    result = ff__cuda_graph_copy(graph, &copy);
+    if (result == CUDA_SUCCESS) {
+        take_over(exec->graph, copy);
+        ff__cuda_graph_free(copy);
     }
-    cuGraphDestroy(exec->graph);
-    free(exec->order);
-    *exec = made;
-    return CUDA_SUCCESS;
+    ff__lock_release(&ff__cuda_lock);
+    return result;
 }

@@ -33,6 +33,9 @@ extern struct ff__lock ff__cuda_lock;
 CUresult ff__cuda_started(void);
 /* The thread's context, which has no error; else why there is none. */
 CUresult ff__cuda_enter(CUcontext *out);
+/* The same for calls that a capture of a stream may forbid: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+ * and the capture is invalid. */
+CUresult ff__cuda_enter_unsafe(CUcontext *out);
 /* Of a negative errno; the line is shown, once for each result. */
 CUresult ff__cuda_result(int code, const struct ff_error *error);
 
@@ -175,7 +178,8 @@ void ff__cuda_per_thread(bool on);
 /* Enters, finds the stream and appends the command, or a node to the graph that is recorded. Copies
  * of parameters are made. */
 CUresult ff__cuda_enqueue(CUstream stream, const struct ff__cuda_command *command);
-/* The same, and waits for it; not while a graph is recorded. */
+/* The same, and waits for it; not while a graph is recorded. A kernel runs twice, by both
+ * schedules, and one line says whether its results differ. */
 CUresult ff__cuda_execute(CUstream stream, const struct ff__cuda_command *command);
 /* Appends it; the lock is held. */
 CUresult ff__cuda_submit(CUstream stream, const struct ff__cuda_command *command);
@@ -201,6 +205,10 @@ extern struct ff__event ff__cuda_completed;
 /* Parts that any threads may do at the same time. */
 size_t ff__cuda_copy_parts(const struct ff__cuda_copy *copy);
 void ff__cuda_copy_part(const struct ff__cuda_copy *copy, size_t number);
+/* Before all parts of a set: what is managed will be written before it is read. The first: whether
+ * there is anything to say. */
+bool ff__cuda_set_has_begin(const struct ff__cuda_set *set);
+void ff__cuda_set_begin(const struct ff__cuda_set *set);
 size_t ff__cuda_set_parts(const struct ff__cuda_set *set);
 void ff__cuda_set_part(const struct ff__cuda_set *set, size_t number);
 
@@ -229,8 +237,11 @@ struct CUfunc_st {
     const struct ff__ptx_function *code;
     struct ff__ptx_kernel *kernel; /* atomic; NULL: not loaded yet */
     const char *name;
-    int dynamic_shared; /* bytes that a launch may ask for */
+    bool races;         /* atomic: it was said */
+    int dynamic_shared; /* bytes that a launch may ask for, if the program said so; else -1 */
 };
+/* What a launch may ask for; the function is loaded. */
+int ff__cuda_dynamic_shared(CUfunction function);
 
 struct CUmod_st {
     CUcontext context;          /* NULL: of a library, for all contexts */
@@ -265,18 +276,24 @@ struct ff__cuda_allocation {
     unsigned flags; /* as the program gave them */
     CUcontext context;
     CUmemoryPool pool; /* NULL: of none */
+    bool is_freed;     /* a stream is to free it */
     uint64_t id;
     /* What the program has advised; locations as CUmem_range_attribute returns them */
     bool read_mostly;
     int preferred, prefetched;
     uint32_t accessed_by;
 };
+/* Whether the range begins in memory of a device or of the host that the driver has made, and ends
+ * behind it. The lock is free. */
+bool ff__cuda_is_beyond(CUdeviceptr address, size_t size);
 /* The one that the address lies in, or NULL. The lock is held. */
 struct ff__cuda_allocation *ff__cuda_find(CUdeviceptr address);
 CUresult ff__cuda_alloc(CUcontext context, size_t size, enum ff__cuda_memory memory, unsigned flags,
                         CUdeviceptr *out);
 CUresult ff__cuda_free(CUdeviceptr address);
 void ff__cuda_free_all(CUcontext context);
+/* It has given out so many bytes more. The lock is held. */
+void ff__cuda_pool_count(CUmemoryPool pool, int64_t bytes);
 /* A pool ends, and what it has given out is of none from now on. The lock is held. */
 void ff__cuda_pool_forget(CUmemoryPool pool);
 

@@ -40,6 +40,25 @@ struct ff__cuda_allocation *ff__cuda_find(CUdeviceptr address) {
     return &table[place - 1];
 }
 
+static bool is_mapped(uintptr_t address) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident;
+    void *at = (void *)(address / page * page); // NOLINT(performance-no-int-to-ptr)
+    return mincore(at, 1, &resident) == 0;
+}
+
+/* Of memory that the driver does not know, such as variables of modules, both ends are looked at.
+ */
+bool ff__cuda_is_beyond(CUdeviceptr address, size_t size) {
+    ff__lock_acquire(&ff__cuda_lock);
+    const struct ff__cuda_allocation *found = ff__cuda_find(address);
+    bool is_known = found != NULL && found->memory != FF_CUDA_REGISTERED;
+    bool is_beyond = is_known && size > found->size - (address - found->address);
+    ff__lock_release(&ff__cuda_lock);
+    return is_known || size == 0 ? is_beyond
+                                 : !is_mapped(address) || !is_mapped(address + size - 1);
+}
+
 static CUresult make_room(void) {
     if (count < room)
         return CUDA_SUCCESS;
@@ -67,6 +86,8 @@ static CUresult insert(const struct ff__cuda_allocation *allocation) {
 
 static struct ff__cuda_allocation take(struct ff__cuda_allocation *at) {
     struct ff__cuda_allocation taken = *at;
+    if (taken.pool != NULL)
+        ff__cuda_pool_count(taken.pool, -(int64_t)taken.size);
     size_t place = (size_t)(at - table);
     memmove(at, at + 1, (count - place - 1) * sizeof *table);
     count--;
@@ -172,6 +193,11 @@ CUresult ff__cuda_alloc(CUcontext context, size_t size, enum ff__cuda_memory mem
     if (size == 0)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = allocate(context, size, memory, &address);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) { /* streams may have some to free */
+        result = ff__cuda_context_wait(context);
+        if (result == CUDA_SUCCESS)
+            result = allocate(context, size, memory, &address);
+    }
     if (result != CUDA_SUCCESS)
         return result;
     const struct ff__cuda_allocation made = {.address = (uintptr_t)address,
@@ -241,7 +267,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
     CUcontext context;
     if (address == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_unsafe(&context);
     return result == CUDA_SUCCESS ? ff__cuda_alloc(context, size, FF_CUDA_PLAIN, 0, address)
                                   : result;
 }
@@ -264,7 +290,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned flags) {
     CUcontext context;
     if (address == NULL || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_unsafe(&context);
     return result == CUDA_SUCCESS ? ff__cuda_alloc(context, size, FF_CUDA_MANAGED, flags, address)
                                   : result;
 }
@@ -272,7 +298,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned flags) {
 /* A kernel may still use it: as on a device, the call waits for all work. */
 CUresult cuMemFree_v2(CUdeviceptr address) {
     CUcontext context;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_unsafe(&context);
     if (result != CUDA_SUCCESS || address == 0)
         return result;
     result = ff__cuda_context_wait(context);
@@ -321,7 +347,7 @@ CUresult cuMemHostAlloc(void **out, size_t size, unsigned flags) {
         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     if (out == NULL || (flags & ~known) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_unsafe(&context);
     if (result == CUDA_SUCCESS)
         result = ff__cuda_alloc(context, size, FF_CUDA_HOST, flags, &address);
     if (result == CUDA_SUCCESS)
@@ -336,7 +362,7 @@ CUresult cuMemAllocHost_v2(void **out, size_t size) {
 CUresult cuMemFreeHost(void *memory) {
     CUcontext context;
     struct ff__cuda_allocation taken;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_unsafe(&context);
     if (result != CUDA_SUCCESS || memory == NULL)
         return result;
     result = ff__cuda_context_wait(context);

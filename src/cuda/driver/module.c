@@ -140,7 +140,7 @@ static CUresult make_functions(CUmodule module) {
                 (struct CUfunc_st){.module = module,
                                    .code = &code->functions[i],
                                    .name = code->functions[i].name,
-                                   .dynamic_shared = 48 << 10};
+                                   .dynamic_shared = -1};
     return CUDA_SUCCESS;
 }
 
@@ -384,9 +384,7 @@ CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned count, CUmod
 
 /* ---- libraries ---- */
 
-static CUresult make_library(CUresult loaded, CUmodule module, CUlibrary *out) {
-    if (loaded != CUDA_SUCCESS)
-        return loaded;
+static CUresult make_library(CUmodule module, CUlibrary *out) {
     CUlibrary library = calloc(1, sizeof *library);
     if (library == NULL) {
         ff__cuda_module_end(module);
@@ -402,7 +400,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *o
                            void **values, unsigned count, CUlibraryOption *library_options,
                            void **library_values, unsigned library_count) {
     CUresult result = ff__cuda_started();
-    CUmodule module = NULL;
+    CUmodule module;
     size_t size;
     (void)library_options, (void)library_values, (void)library_count;
     if (library == NULL || code == NULL)
@@ -411,21 +409,23 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *o
         return result;
     empty_logs(count, options, values);
     const char *bytes = find_image(code, &size);
-    return make_library(make_module(NULL, bytes, size, &module), module, library);
+    result = make_module(NULL, bytes, size, &module);
+    return result == CUDA_SUCCESS ? make_library(module, library) : result;
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options,
                                void **values, unsigned count, CUlibraryOption *library_options,
                                void **library_values, unsigned library_count) {
     CUresult result = ff__cuda_started();
-    CUmodule module = NULL;
+    CUmodule module;
     (void)library_options, (void)library_values, (void)library_count;
     if (library == NULL || path == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
     empty_logs(count, options, values);
-    return make_library(load_file(NULL, path, &module), module, library);
+    result = load_file(NULL, path, &module);
+    return result == CUDA_SUCCESS ? make_library(module, library) : result;
 }
 
 /* From there on the list does not change. */

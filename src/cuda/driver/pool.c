@@ -184,7 +184,7 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLo
 /* ---- allocating and freeing ---- */
 
 /* Of what is reserved and of what is used: the same, because nothing is kept. */
-static void count_bytes(CUmemoryPool pool, int64_t bytes) {
+void ff__cuda_pool_count(CUmemoryPool pool, int64_t bytes) {
     for (int i = CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT; i < CU_MEMPOOL_ATTR_USED_MEM_HIGH; i += 2) {
         pool->values[i] += (uint64_t)bytes;
         if (pool->values[i + 1] < pool->values[i])
@@ -213,7 +213,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
         return result;
     ff__lock_acquire(&ff__cuda_lock);
     ff__cuda_find(*address)->pool = pool;
-    count_bytes(pool, (int64_t)size);
+    ff__cuda_pool_count(pool, (int64_t)size);
     ff__lock_release(&ff__cuda_lock);
     return CUDA_SUCCESS;
 }
@@ -232,6 +232,18 @@ static void free_now(CUstream stream, void *user) {
     ff__cuda_free((uintptr_t)user);
 }
 
+/* False: no allocation begins there that the program may free. */
+static bool mark_freed(CUdeviceptr address, bool is_freed) {
+    ff__lock_acquire(&ff__cuda_lock);
+    struct ff__cuda_allocation *found = ff__cuda_find(address);
+    bool can_free = found != NULL && found->address == address && found->is_freed != is_freed &&
+                    (found->memory == FF_CUDA_PLAIN || found->memory == FF_CUDA_MANAGED);
+    if (can_free)
+        found->is_freed = is_freed;
+    ff__lock_release(&ff__cuda_lock);
+    return can_free;
+}
+
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     CUcontext context;
     struct ff__cuda_command command = {
@@ -241,12 +253,10 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     CUresult result = ff__cuda_enter(&context);
     if (result != CUDA_SUCCESS || address == 0)
         return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
-    ff__lock_acquire(&ff__cuda_lock);
-    const struct ff__cuda_allocation *found = ff__cuda_find(address);
-    bool can_free = found != NULL && found->address == address &&
-                    (found->memory == FF_CUDA_PLAIN || found->memory == FF_CUDA_MANAGED);
-    if (can_free && found->pool != NULL)
-        count_bytes(found->pool, -(int64_t)found->size);
-    ff__lock_release(&ff__cuda_lock);
-    return can_free ? ff__cuda_enqueue(stream, &command) : CUDA_ERROR_INVALID_VALUE;
+    if (!mark_freed(address, true))
+        return CUDA_ERROR_INVALID_VALUE;
+    result = ff__cuda_enqueue(stream, &command);
+    if (result != CUDA_SUCCESS)
+        mark_freed(address, false);
+    return result;
 }

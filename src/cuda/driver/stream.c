@@ -84,6 +84,11 @@ static void copy_part(const struct ff_work *work, void *argument) {
         ff__cuda_copy_part(copy, i);
 }
 
+static void set_begin(const struct ff_work *work, void *argument) {
+    (void)work;
+    ff__cuda_set_begin(argument);
+}
+
 static void set_part(const struct ff_work *work, void *argument) {
     const struct ff__cuda_set *set = argument;
     for (size_t i = work->first; i < work->end; i++)
@@ -124,6 +129,13 @@ static CUresult launch(CUstream stream, const struct ff__cuda_command *command) 
                            &error);
 }
 
+static CUresult start_set(CUstream stream, const struct ff__cuda_set *set) {
+    size_t parts = ff__cuda_set_parts(set);
+    bool begins = parts != 0 && ff__cuda_set_has_begin(set);
+    CUresult result = run(stream, set_begin, begins, set, sizeof *set);
+    return result == CUDA_SUCCESS ? run(stream, set_part, parts, set, sizeof *set) : result;
+}
+
 /* Puts a command that does not wait into the stream's queue. */
 static CUresult start(CUstream stream, const struct ff__cuda_command *command) {
     stream->started++;
@@ -134,8 +146,7 @@ static CUresult start(CUstream stream, const struct ff__cuda_command *command) {
         return run(stream, copy_part, ff__cuda_copy_parts(&command->copy), &command->copy,
                    sizeof command->copy);
     case FF_CUDA_SET:
-        return run(stream, set_part, ff__cuda_set_parts(&command->set), &command->set,
-                   sizeof command->set);
+        return start_set(stream, &command->set);
     case FF_CUDA_CALL:
         return run(stream, call, 1, &command->call, sizeof command->call);
     default:
@@ -228,6 +239,14 @@ CUresult ff__cuda_submit(CUstream stream, const struct ff__cuda_command *command
     return result == CUDA_SUCCESS ? append(stream, command) : result;
 }
 
+/* Memory of the host that the driver knows nothing of may be gone, or be other data, once the call
+ * is back: as on a device, such a copy is done by then. */
+static bool must_wait(const struct ff__cuda_command *command) {
+    return command->kind == FF_CUDA_COPY &&
+           (ff__cuda_find((uintptr_t)command->copy.to.address) == NULL ||
+            ff__cuda_find((uintptr_t)command->copy.from.address) == NULL);
+}
+
 CUresult ff__cuda_enqueue(CUstream name, const struct ff__cuda_command *command) {
     CUcontext context;
     CUstream stream;
@@ -238,20 +257,43 @@ CUresult ff__cuda_enqueue(CUstream name, const struct ff__cuda_command *command)
     ff__lock_acquire(&ff__cuda_lock);
     result = ff__cuda_stream(context, name, &stream);
     if (result == CUDA_SUCCESS)
+        result = ff__cuda_capture_check(stream);
+    bool waits = result == CUDA_SUCCESS && stream->capture == NULL && must_wait(command);
+    if (result == CUDA_SUCCESS && !waits)
         result = stream->capture != NULL ? ff__cuda_capture_command(stream, command)
                                          : ff__cuda_submit(stream, command);
     ff__lock_release(&ff__cuda_lock);
+    return waits ? ff__cuda_execute(stream, command) : result;
+}
+
+/* A kernel that races says so once. */
+static CUresult launch_twice(CUstream stream, const struct ff__cuda_command *command) {
+    CUfunction function = command->kernel.function;
+    struct ff_error error;
+    int code = ff__ptx_launch_both(ff__cuda_farfault(), stream->queue, function->kernel,
+                                   &command->kernel.launch, &error);
+    if (code > 0 && !__atomic_exchange_n(&function->races, true, __ATOMIC_RELAXED))
+        ff__say("%s", error.message);
+    if (code >= 0)
+        return CUDA_SUCCESS;
+    CUresult result = ff__cuda_result(code, &error);
+    __atomic_store_n(&stream->context->error, result, __ATOMIC_RELAXED);
     return result;
 }
 
 /* In the calling thread, once all before it is done. */
-static void execute_here(const struct ff__cuda_command *command) {
-    if (command->kind == FF_CUDA_COPY)
+static CUresult execute_here(CUstream stream, const struct ff__cuda_command *command) {
+    if (command->kind == FF_CUDA_KERNEL)
+        return launch_twice(stream, command);
+    if (command->kind == FF_CUDA_COPY) {
         for (size_t i = 0; i < ff__cuda_copy_parts(&command->copy); i++)
             ff__cuda_copy_part(&command->copy, i);
-    else
-        for (size_t i = 0; i < ff__cuda_set_parts(&command->set); i++)
-            ff__cuda_set_part(&command->set, i);
+        return CUDA_SUCCESS;
+    }
+    ff__cuda_set_begin(&command->set);
+    for (size_t i = 0; i < ff__cuda_set_parts(&command->set); i++)
+        ff__cuda_set_part(&command->set, i);
+    return CUDA_SUCCESS;
 }
 
 CUresult ff__cuda_execute(CUstream name, const struct ff__cuda_command *command) {
@@ -263,7 +305,9 @@ CUresult ff__cuda_execute(CUstream name, const struct ff__cuda_command *command)
     ff__clock_start();
     ff__lock_acquire(&ff__cuda_lock);
     result = ff__cuda_stream(context, name, &stream);
-    if (result == CUDA_SUCCESS && ff__cuda_capture_forbids(context))
+    if (result == CUDA_SUCCESS)
+        result = ff__cuda_capture_check(stream);
+    if (result == CUDA_SUCCESS && stream->capture != NULL)
         result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (result == CUDA_SUCCESS)
         result = join_legacy(stream);
@@ -273,7 +317,7 @@ CUresult ff__cuda_execute(CUstream name, const struct ff__cuda_command *command)
     if (result == CUDA_SUCCESS)
         result = ff__cuda_module_errors(context);
     if (result == CUDA_SUCCESS)
-        execute_here(command);
+        result = execute_here(stream, command);
     ff__clock_stop();
     return result;
 }

@@ -41,8 +41,10 @@ static uint32_t element_size(CUarray_format format, enum ff__ptx_texel *texel) {
 
 /* ---- arrays ---- */
 
-bool ff__cuda_array_block(CUarray array, struct ff__cuda_block *out) {
-    if (array == NULL)
+bool ff__cuda_array_block(CUarray array, size_t width, size_t height, size_t depth,
+                          struct ff__cuda_block *out) {
+    size_t layers = array->descriptor.Depth != 0 ? array->descriptor.Depth : 1;
+    if (width > array->pitch || height > array->slice / array->pitch || depth > layers)
         return false;
     *out = (struct ff__cuda_block){
         .address = (char *)(uintptr_t)array->address, // NOLINT(performance-no-int-to-ptr)
@@ -54,7 +56,7 @@ bool ff__cuda_array_block(CUarray array, struct ff__cuda_block *out) {
 CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descriptor) {
     CUcontext context;
     enum ff__ptx_texel texel;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_unsafe(&context);
     if (out == NULL || descriptor == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)

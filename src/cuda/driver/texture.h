@@ -4,7 +4,8 @@
 
 #include "cuda/driver/internal.h"
 
-/* Where its elements lie. False: there is no such array. */
-bool ff__cuda_array_block(CUarray array, struct ff__cuda_block *out);
+/* Where its elements lie. False: it has fewer bytes in a row, rows or layers. */
+bool ff__cuda_array_block(CUarray array, size_t width, size_t height, size_t depth,
+                          struct ff__cuda_block *out);
 
 #endif
