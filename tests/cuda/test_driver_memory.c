@@ -220,7 +220,7 @@ static void kernels_use_memory_of_the_host(void **state) {
     assert_int_equal(flags, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE);
     OK(cuMemHostRegister_v2(own, 4096, CU_MEMHOSTREGISTER_DEVICEMAP));
     GIVES(ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(own + 100, 10, 0));
-    GIVES(ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(own - 10, 20, 0));
+    GIVES(ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(own + 4090, 20, 0));
     OK(cuMemHostRegister_v2(own + 4096, 4096, 0));
     void *all[] = {pinned, mapped, own};
     for (int i = 0; i < 3; i++) {
