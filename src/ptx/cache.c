@@ -215,6 +215,14 @@ static int by_use(const void *left, const void *right) {
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
 }
 
+/* What another thread of this process is writing: with the name free, a third one would write to
+ * it, and one of the two would give it its final name before it is whole. */
+static bool is_being_written(const char *name) {
+    char own[32];
+    snprintf(own, sizeof own, ".so.%ld-", (long)getpid());
+    return strncmp(name + FF__PTX_KEY - 1, own, strlen(own)) == 0;
+}
+
 static void keep_limit(const struct ff__ptx_cache *cache) {
     int again = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = again < 0 ? NULL : fdopendir(again);
@@ -231,6 +239,8 @@ static void keep_limit(const struct ff__ptx_cache *cache) {
     if (count > 1)
         qsort(files, count, sizeof *files, by_use);
     for (size_t i = 0; i < count && total > cache->limit; i++) {
+        if (is_being_written(files[i].name))
+            continue;
         unlinkat(cache->folder, files[i].name, 0);
         total -= files[i].size;
     }
