@@ -173,18 +173,6 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
 
 /* ---- begin and end ---- */
 
-static CUresult find(CUstream name, CUstream *stream) {
-    CUcontext context;
-    CUresult result = ff__cuda_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    ff__lock_acquire(&ff__cuda_lock);
-    result = ff__cuda_stream(context, name, stream);
-    if (result != CUDA_SUCCESS)
-        ff__lock_release(&ff__cuda_lock);
-    return result;
-}
-
 static CUresult begin(CUstream stream, CUstreamCaptureMode mode) {
     static uint64_t made;
     if (stream == stream->context->legacy)
@@ -214,7 +202,7 @@ CUresult cuStreamBeginCapture_v2(CUstream name, CUstreamCaptureMode mode) {
     CUstream stream;
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     result = begin(stream, mode);
@@ -292,7 +280,7 @@ CUresult cuStreamEndCapture(CUstream name, CUgraph *graph) {
     CUstream stream;
     if (graph == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     result = end(stream, graph);
@@ -322,7 +310,7 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream name, CUstreamCaptureStatus *status,
     CUstream stream;
     if (status == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     *status = status_of(stream);
@@ -375,7 +363,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream name, CUgraphNode *nodes, si
     CUstream stream;
     if ((nodes == NULL && count != 0) || flags > 1)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     result = update(stream, nodes, count, flags == 1);

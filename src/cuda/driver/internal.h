@@ -172,6 +172,8 @@ struct CUstream_st {
 /* Streams by the names that programs have for them: 0, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD
  * are the context's and the thread's. */
 CUresult ff__cuda_stream(CUcontext context, CUstream name, CUstream *out);
+/* Enters and finds the stream: then the lock is held. */
+CUresult ff__cuda_stream_enter(CUstream name, CUstream *stream);
 /* In the thread's flavours of functions 0 is the thread's stream. */
 void ff__cuda_per_thread(bool on);
 

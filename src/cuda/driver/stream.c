@@ -465,8 +465,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
     return cuStreamCreateWithPriority(stream, flags, 0);
 }
 
-/* Enters and finds the stream; the lock is held if it is found. */
-static CUresult find(CUstream name, CUstream *stream) {
+CUresult ff__cuda_stream_enter(CUstream name, CUstream *stream) {
     CUcontext context;
     CUresult result = ff__cuda_enter(&context);
     if (result != CUDA_SUCCESS)
@@ -482,7 +481,7 @@ CUresult cuStreamDestroy_v2(CUstream name) {
     CUstream stream;
     if (name == NULL || name == CU_STREAM_LEGACY || name == CU_STREAM_PER_THREAD)
         return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     ff__cuda_stream_end(stream);
@@ -494,7 +493,7 @@ CUresult cuStreamDestroy_v2(CUstream name) {
 
 CUresult cuStreamQuery(CUstream name) {
     CUstream stream;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     bool is_idle = ff__cuda_stream_is_idle(stream);
@@ -511,7 +510,7 @@ CUresult cuStreamQuery(CUstream name) {
 
 CUresult cuStreamSynchronize(CUstream name) {
     CUstream stream;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     bool is_captured = stream->capture != NULL;
@@ -552,7 +551,7 @@ CUresult cuStreamGetPriority(CUstream name, int *priority) {
     CUstream stream;
     if (priority == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     *priority = stream->priority;
@@ -564,7 +563,7 @@ CUresult cuStreamGetFlags(CUstream name, unsigned *flags) {
     CUstream stream;
     if (flags == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     *flags = stream->flags;
@@ -576,7 +575,7 @@ CUresult cuStreamGetCtx(CUstream name, CUcontext *context) {
     CUstream stream;
     if (context == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     *context = stream->context;
@@ -594,7 +593,7 @@ CUresult cuStreamGetId(CUstream name, unsigned long long *id) {
     CUstream stream;
     if (id == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     *id = stream->id;
@@ -618,7 +617,7 @@ CUresult cuStreamAttachMemAsync(CUstream name, CUdeviceptr address, size_t size,
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
         flags != CU_MEM_ATTACH_SINGLE)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = find(name, &stream);
+    CUresult result = ff__cuda_stream_enter(name, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     const struct ff__cuda_allocation *allocation = ff__cuda_find(address);
