@@ -173,8 +173,8 @@ struct ff__backend {
 
     /* ---- ranges ---- */
 
-    /* Makes the addresses of a new range usable; they read as zeros. From any thread. -ENOMEM: they
-     * are as they were. */
+    /* Makes the addresses of a new range usable; they read as zeros. From any thread, with
+     * the engine's lock held. -ENOMEM: they are as they were. */
     int (*open_range)(void *self, uint32_t first_block, uint64_t page_count);
 
     /* Makes sure that the host tier can take the range. Within a call of the pipeline; only where

@@ -92,7 +92,7 @@ struct range_errand {
     int status;
 };
 
-static void reserve_host(void *argument) {
+static void reserve_on_thread(void *argument) {
     struct range_errand *it = argument;
     const struct ff__backend *backend = it->context->backend;
     void *self = it->context->self;
@@ -101,13 +101,10 @@ static void reserve_host(void *argument) {
         backend->close_range(self, it->range.first_block, it->range.page_count);
 }
 
-/* Makes a new range's addresses usable. */
-static int open_range(struct ff_context *context, const struct ff__span *range) {
+static int reserve_host(struct ff_context *context, const struct ff__span *range) {
     struct range_errand errand = {context, *range, 0};
-    int status = context->backend->open_range(context->self, range->first_block, range->page_count);
-    if (status || !context->description.reserves_host)
-        return status;
-    ff__pipeline_call(&context->pipeline, reserve_host, &errand);
+    if (context->description.reserves_host)
+        ff__pipeline_call(&context->pipeline, reserve_on_thread, &errand);
     return errand.status;
 }
 
@@ -117,14 +114,20 @@ static void forget_range(struct ff_context *context, uint32_t id) {
     unlock(context);
 }
 
-static int add_range(struct ff_context *context, uint64_t page_count, bool shared, uint32_t *id) {
+/* Policies may prefetch a range as soon as the lock is given up: its addresses are usable by then.
+ */
+static int add_range(struct ff_context *context, bool shared, struct ff__span *range) {
     struct ff__engine *engine = context->engine;
-    int status = ff__engine_range_add(engine, page_count, 0, ff_tier_of_device(0), id);
-    if (!status && shared) {
-        status = ff__engine_range_share(engine, *id);
-        if (status)
-            ff__engine_range_remove(engine, *id);
-    }
+    uint64_t pages = range->page_count;
+    int status = ff__engine_range_add(engine, pages, 0, ff_tier_of_device(0), &range->range);
+    if (status)
+        return status;
+    range->first_block = context->space->ranges[range->range].first_block;
+    status = shared ? ff__engine_range_share(engine, range->range) : 0;
+    if (!status)
+        status = context->backend->open_range(context->self, range->first_block, pages);
+    if (status)
+        ff__engine_range_remove(engine, range->range);
     return status;
 }
 
@@ -132,13 +135,11 @@ int ff__range_make(struct ff_context *context, uint64_t page_count, bool shared,
                    struct ff__span *out) {
     *out = (struct ff__span){.page_count = page_count};
     lock(context);
-    int status = add_range(context, page_count, shared, &out->range);
-    if (!status)
-        out->first_block = context->space->ranges[out->range].first_block;
+    int status = add_range(context, shared, out);
     unlock(context);
     if (status)
         return status;
-    status = open_range(context, out);
+    status = reserve_host(context, out);
     if (status)
         forget_range(context, out->range);
     else if (context->recorder)

@@ -132,9 +132,9 @@ uint32_t live_add(struct live *live, uint64_t pages, uint32_t tier) {
     ff__lock_acquire(&live->pipeline.lock);
     int status = ff__engine_range_add(&live->engine, pages, 0, tier, &range);
     uint32_t block = status ? FF_NONE : live->engine.space.ranges[range].first_block;
-    ff__lock_release(&live->pipeline.lock);
     if (block != FF_NONE)
         fake_backend.open_range(live->device, block, pages);
+    ff__lock_release(&live->pipeline.lock);
     return block;
 }
 
