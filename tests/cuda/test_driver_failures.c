@@ -66,7 +66,7 @@ static void check_stays(CUresult error, CUfunction empty) {
 
 static void run_failing(const char *name, void **params, CUresult error) {
     start();
-    EXPECT(SUCCESS, launch(named(name), 2, 32, NULL, params));
+    EXPECT(SUCCESS, launch(named(name), 1, 32, NULL, params));
     expect(cuCtxSynchronize(), error, __LINE__);
     expect(cuCtxSynchronize(), error, __LINE__);
 }

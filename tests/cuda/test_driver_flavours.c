@@ -119,6 +119,7 @@ static void work_goes_to_the_threads_stream(void **state) {
     OK(cuStreamUpdateCaptureDependencies_ptsz(NONE, &last, 1, 0));
     OK(cuStreamUpdateCaptureDependencies_v2_ptsz(NONE, &last, NULL, 1, 1));
     OK(cuStreamEndCapture_ptsz(NONE, &graph));
+    OK(cuGraphDestroy(graph));
     GIVES(ERROR_ILLEGAL_STATE, cuStreamEndCapture_ptsz(NONE, &graph));
     OK(cuGraphDestroy(made));
     OK(cuGraphExecDestroy(exec));
