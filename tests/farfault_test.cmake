@@ -4,8 +4,9 @@ set(build release)
 if(FARFAULT_SANITIZE MATCHES thread)
     set(build tsan)
     set(prefix tsan.)
-    set(tsan_options
-        halt_on_error=1:second_deadlock_stack=1:suppressions=${CMAKE_CURRENT_SOURCE_DIR}/races.txt)
+    # Else each process sleeps a second at its end, for races of threads that nobody has joined.
+    set(tsan_options halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=50)
+    string(APPEND tsan_options :suppressions=${CMAKE_CURRENT_SOURCE_DIR}/races.txt)
     # it leaves few addresses to the program
     set(sanitizer_settings TSAN_OPTIONS=${tsan_options} FARFAULT_ADDRESS_SPACE=64G)
 elseif(FARFAULT_SANITIZE)

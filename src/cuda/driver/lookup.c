@@ -59,7 +59,7 @@ void *ff__cuda_lookup(const char *name, int version, bool per_thread, bool *know
 /* What a program gets for a name that is not known: run times look up all names that there are, and
  * call few of them. */
 static CUresult not_supported(void) {
-    ff__fall_back("CUDA driver functions that are not known", NULL);
+    ff__fall_back("unknown CUDA driver functions", NULL);
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
