@@ -192,7 +192,6 @@ static void nodes_are_refused(void **state) {
     CUDA_MEMSET_NODE_PARAMS set = {.dst = word, .elementSize = 3, .width = 1, .height = 1};
     CUDA_HOST_NODE_PARAMS host = {NULL, NULL};
     CUDA_KERNEL_NODE_PARAMS kernel = {.func = NULL};
-    CUDA_MEM_ALLOC_NODE_PARAMS memory = {.bytesize = 1};
     (void)state;
     OK(cuGraphCreate(&graph, 0));
     OK(cuGraphCreate(&another, 0));
@@ -213,10 +212,6 @@ static void nodes_are_refused(void **state) {
     REFUSED(cuGraphAddEmptyNode(NULL, graph, NULL, 0));
     REFUSED(cuGraphAddEventRecordNode(&node, graph, NULL, 0, NULL));
     REFUSED(cuGraphAddEventWaitNode(&node, graph, NULL, 0, NULL));
-    GIVES(ERROR_NOT_SUPPORTED, cuGraphAddMemAllocNode(&node, graph, NULL, 0, &memory));
-    REFUSED(cuGraphAddMemAllocNode(&node, graph, NULL, 0, NULL));
-    GIVES(ERROR_NOT_SUPPORTED, cuGraphAddMemFreeNode(&node, graph, NULL, 0, word));
-    REFUSED(cuGraphAddMemFreeNode(NULL, graph, NULL, 0, word));
     assert_int_equal(run(graph), 0);
     OK(cuGraphDestroy(graph));
     OK(cuGraphDestroy(another));
@@ -459,7 +454,6 @@ static void what_a_capture_forbids(void **state) {
     OK(cuMemFree_v2(memory));
     GIVES(ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamSynchronize(stream));
     GIVES(ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamQuery(stream));
-    GIVES(ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemAllocAsync(&memory, 1, stream));
     GIVES(ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamAddCallback(stream, call_back, NULL, 0));
     expect_invalid();
     begin_capture(CU_STREAM_CAPTURE_MODE_RELAXED);

@@ -1,21 +1,35 @@
 #!/bin/sh
-# test_every_call.sh SOURCE: each function of driver.def, in each flavour, is called by one of these
-# tests. Of a flavour the tests may call ALIKE(name, flavour, ...) as well.
+# test_every_call.sh SOURCE: each function of driver.def, in each flavour, and each of runtime.def,
+# whose tests are built for both flavours, is called by a test.
 set -eu
 cd "$1"
-calls=$(cat tests/cuda/test_driver_*.c tests/cuda/driver.h)
-symbols=$(tr -d '\n' <data/cuda/include/farfault/driver.def |
-    sed 's/FF_CUDA/\nFF_CUDA/g' |
+include=data/cuda/include/farfault
+names=$(mktemp)
+trap 'rm -f "$names"' EXIT
+
+# rows FILE: a row a line
+rows() {
+    tr -d '\n' <"$1" | sed 's/FF_CUDA/\nFF_CUDA/g'
+}
+
+# called LEAST FILE...: all of $names are called there
+called() {
+    least=$1
+    shift
+    count=$(sort -u "$names" | wc -l)
+    [ "$count" -ge "$least" ] || { echo "only $count functions?" >&2; exit 1; }
+    # ALIKE(name, flavour, ...) calls both
+    missing=$(sed -E 's/ALIKE\((\w+), (\w+),/\1(\1_\2(/' "$@" | grep -oE '\w+\(' | tr -d '(' |
+        sort -u | comm -13 - "$names" | tr '\n' ' ')
+    [ -z "$missing" ] || { echo "not called by a test: $missing" >&2; exit 1; }
+}
+
+rows $include/driver.def |
     sed -nE 's/^FF_CUDA\((cu[A-Za-z0-9]+), *([_a-z0-9]*),.*/\1\2/p
-             s/^FF_CUDA_STREAM\((cu[A-Za-z0-9]+), *([_a-z0-9]*), [0-9]+, ([a-z]+),.*/\1\2\n\1\2_\3/p')
-count=0 missing=
-for symbol in $symbols; do
-    count=$((count + 1))
-    case $calls in
-    *"($symbol("* | *" $symbol("* | *"
-$symbol("*) ;;
-    *) missing="$missing $symbol" ;;
-    esac
-done
-[ "$count" -gt 250 ] || { echo "only $count functions in driver.def?" >&2; exit 1; }
-[ -z "$missing" ] || { echo "not called by a test:$missing" >&2; exit 1; }
+             s/^FF_CUDA_STREAM\((cu\w+), *(\w*), [0-9]+, (\w+),.*/\1\2\n\1\2_\3/p' |
+    sort -u >"$names"
+called 250 tests/cuda/test_driver_*.c tests/cuda/driver.h
+rows $include/runtime.def |
+    sed -nE 's/^FF_CUDART(_STREAM|_FORM|_STREAM_FORM)?\((_*cuda[A-Za-z0-9]+),.*/\2/p' |
+    sort -u >"$names"
+called 150 tests/cuda/test_runtime*.c

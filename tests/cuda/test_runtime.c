@@ -102,10 +102,14 @@ static void limits_and_settings(void **state) {
     GOOD(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     assert_true(greatest <= least);
     GOOD(cudaGetDeviceFlags(&flags));
+    GOOD(cudaSetDeviceFlags(flags));
+    FAILS(InvalidValue, cudaSetDeviceFlags(0x8000));
     GOOD(cudaCtxResetPersistingL2Cache());
     GOOD(cudaMemGetInfo(&free_bytes, &total));
     assert_true(free_bytes <= total && total > 0);
     GOOD(cudaDeviceCanAccessPeer(&can, 0, 0));
+    assert_int_not_equal(cudaDeviceGetP2PAttribute(&can, cudaDevP2PAttrAccessSupported, 0, 1000),
+                         cudaSuccess);
     assert_int_not_equal(cudaDeviceEnablePeerAccess(1000, 0), cudaSuccess);
     assert_int_not_equal(cudaDeviceDisablePeerAccess(1000), cudaSuccess);
     GOOD(cudaProfilerStart());
@@ -118,6 +122,9 @@ static void processes_are_refused(void **state) {
     cudaEvent_t opened;
     void *p;
     (void)state;
+    GOOD(cudaEventCreate(&opened));
+    FAILS(NotSupported, cudaIpcGetEventHandle(&event, opened));
+    GOOD(cudaEventDestroy(opened));
     GOOD(cudaMalloc(&p, 16));
     FAILS(NotSupported, cudaIpcGetMemHandle(&memory, p));
     FAILS(NotSupported, cudaIpcOpenMemHandle(&p, memory, 0));
@@ -515,6 +522,23 @@ static void arrays_and_textures(void **state) {
     GOOD(cudaDestroyTextureObject(object));
 }
 
+static void surfaces(void **state) {
+    const struct cudaChannelFormatDesc format =
+        cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+    cudaArray_t array;
+    cudaSurfaceObject_t object;
+    (void)state;
+    GOOD(cudaMalloc3DArray(&array, &format, (struct cudaExtent){4, 2, 2},
+                           cudaArraySurfaceLoadStore));
+    const struct cudaResourceDesc resource = {.resType = cudaResourceTypeArray,
+                                              .res.array.array = array};
+    GOOD(cudaCreateSurfaceObject(&object, &resource));
+    GOOD(cudaDestroySurfaceObject(object));
+    FAILS(InvalidValue, cudaCreateSurfaceObject(&object, NULL));
+    GOOD(cudaFreeArray(array));
+    FAILS(InvalidValue, cudaMalloc3DArray(&array, NULL, (struct cudaExtent){4, 2, 2}, 0));
+}
+
 /* ---- stream-ordered allocation ---- */
 
 static void pools(void **state) {
@@ -636,6 +660,43 @@ static void captures(void **state) {
     GOOD(cudaStreamDestroy(stream));
 }
 
+static void graphs_keep_things(void **state) {
+    struct cudaMemAllocNodeParams memory = {.poolProps = {.allocType = cudaMemAllocationTypePinned,
+                                                          .location = {cudaMemLocationTypeDevice,
+                                                                       0}},
+                                            .bytesize = 4096},
+                                  same;
+    cudaGraph_t graph;
+    cudaGraphNode_t alloc, release;
+    cudaUserObject_t object;
+    void *freed = NULL;
+    uint64_t bytes = 0;
+    int calls = 0;
+    (void)state;
+    GOOD(cudaGraphCreate(&graph, 0));
+    GOOD(cudaGraphAddMemAllocNode(&alloc, graph, NULL, 0, &memory));
+    GOOD(cudaGraphAddMemFreeNode(&release, graph, &alloc, 1, memory.dptr));
+    GOOD(cudaGraphMemAllocNodeGetParams(alloc, &same));
+    GOOD(cudaGraphMemFreeNodeGetParams(release, &freed));
+    assert_ptr_equal(same.dptr, memory.dptr);
+    assert_ptr_equal(freed, memory.dptr);
+    GOOD(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &bytes));
+    assert_int_equal(bytes, 4096);
+    bytes = 0;
+    GOOD(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &bytes));
+    GOOD(cudaDeviceGraphMemTrim(0));
+    GOOD(cudaUserObjectCreate(&object, &calls, count_call, 1, cudaUserObjectNoDestructorSync));
+    GOOD(cudaUserObjectRetain(object, 1));
+    GOOD(cudaGraphRetainUserObject(graph, object, 2, cudaGraphUserObjectMove));
+    GOOD(cudaGraphReleaseUserObject(graph, object, 1));
+    GOOD(cudaGraphRetainUserObject(graph, object, 1, 0));
+    GOOD(cudaUserObjectRetain(object, 1));
+    GOOD(cudaUserObjectRelease(object, 1));
+    GOOD(cudaGraphDestroy(graph));
+    assert_int_equal(calls, 1);
+    FAILS(InvalidValue, cudaUserObjectRelease(NULL, 1));
+}
+
 static void built_graphs(void **state) {
     cudaGraph_t graph, child;
     cudaGraphExec_t exec;
@@ -742,10 +803,12 @@ int main(void) {
         cmocka_unit_test(rows),
         cmocka_unit_test(boxes),
         WITH(arrays_and_textures),
+        cmocka_unit_test(surfaces),
         cmocka_unit_test(pools),
         WITH(streams),
         WITH(captures),
         WITH(built_graphs),
+        cmocka_unit_test(graphs_keep_things),
         cmocka_unit_test(reset),
     };
     return cmocka_run_group_tests(tests, register_program, unregister_program);

@@ -26,6 +26,7 @@ typedef CUevent cudaEvent_t;
 typedef CUgraph cudaGraph_t;
 typedef CUgraphNode cudaGraphNode_t;
 typedef CUgraphExec cudaGraphExec_t;
+typedef CUuserObject cudaUserObject_t;
 typedef CUfunction cudaFunction_t;
 typedef CUkernel cudaKernel_t;
 typedef CUmemoryPool cudaMemPool_t;
@@ -621,6 +622,18 @@ enum cudaGraphNodeType {
     cudaGraphNodeTypeCount
 };
 
+enum cudaGraphMemAttributeType {
+    cudaGraphMemAttrUsedMemCurrent = 0,
+    cudaGraphMemAttrUsedMemHigh = 1,
+    cudaGraphMemAttrReservedMemCurrent = 2,
+    cudaGraphMemAttrReservedMemHigh = 3,
+};
+enum cudaUserObjectFlags {
+    cudaUserObjectNoDestructorSync = 1,
+};
+enum cudaUserObjectRetainFlags {
+    cudaGraphUserObjectMove = 1,
+};
 enum cudaGraphInstantiateFlags {
     cudaGraphInstantiateFlagAutoFreeOnLaunch = 1,
     cudaGraphInstantiateFlagUpload = 2,

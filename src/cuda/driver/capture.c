@@ -70,7 +70,8 @@ CUresult ff__cuda_capture_graph(CUstream stream, CUgraph graph) {
     CUgraphNode node;
     if (stream->capture->is_invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    CUresult result = ff__cuda_graph_copy(graph, &child);
+    CUresult result = ff__cuda_graph_has_memory(graph) ? CUDA_ERROR_NOT_SUPPORTED
+                                                       : ff__cuda_graph_copy(graph, &child);
     if (result != CUDA_SUCCESS)
         return fail(stream->capture, result);
     result = record(stream, CU_GRAPH_NODE_TYPE_GRAPH, NULL, &node);
@@ -78,6 +79,16 @@ CUresult ff__cuda_capture_graph(CUstream stream, CUgraph graph) {
         node->child = child;
     else
         ff__cuda_graph_free(child);
+    return result;
+}
+
+CUresult ff__cuda_capture_memory(CUstream stream, CUgraphNodeType type, CUdeviceptr address) {
+    CUgraphNode node;
+    if (stream->capture->is_invalid)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    CUresult result = record(stream, type, NULL, &node);
+    if (result == CUDA_SUCCESS)
+        node->address = address;
     return result;
 }
 

@@ -39,6 +39,7 @@ CUgraph ff__cuda_graph_make(void) {
 void ff__cuda_graph_free(CUgraph graph) {
     for (uint32_t i = 0; i < graph->count; i++)
         free_node(graph->nodes[i]);
+    ff__cuda_graph_let_go(graph);
     free(graph->nodes);
     free(graph);
 }
@@ -117,16 +118,21 @@ CUresult cuGraphDestroy(CUgraph graph) {
     ff__lock_acquire(&ff__cuda_lock);
     ff__cuda_graph_free(graph);
     ff__lock_release(&ff__cuda_lock);
+    ff__cuda_objects_end();
     return CUDA_SUCCESS;
 }
 
 static CUresult copy_nodes(CUgraph from, CUgraph to) {
+    CUresult result = ff__cuda_graph_hold_all(from, to);
+    if (result != CUDA_SUCCESS)
+        return result;
     for (uint32_t i = 0; i < from->count; i++) {
         CUgraphNode node = from->nodes[i], copy;
-        CUresult result = ff__cuda_graph_add(to, node->type, &node->command, NULL, 0, &copy);
+        result = ff__cuda_graph_add(to, node->type, &node->command, NULL, 0, &copy);
         if (result != CUDA_SUCCESS)
             return result;
         copy->event = node->event;
+        copy->address = node->address;
         copy->from = node;
         if (node->child != NULL) {
             copy->child = ff__cuda_graph_make();
@@ -136,7 +142,6 @@ static CUresult copy_nodes(CUgraph from, CUgraph to) {
         if (result != CUDA_SUCCESS)
             return result;
     }
-    CUresult result = CUDA_SUCCESS;
     for (uint32_t i = 0; i < from->count; i++)
         for (uint32_t j = 0; j < from->nodes[i]->before_count && result == CUDA_SUCCESS; j++)
             result = ff__cuda_nodes_add(&to->nodes[i]->before, &to->nodes[i]->before_count,
@@ -161,7 +166,8 @@ CUresult cuGraphClone(CUgraph *clone, CUgraph graph) {
     if (result != CUDA_SUCCESS)
         return result;
     ff__lock_acquire(&ff__cuda_lock);
-    result = ff__cuda_graph_copy(graph, clone);
+    result = ff__cuda_graph_has_memory(graph) ? CUDA_ERROR_NOT_SUPPORTED
+                                              : ff__cuda_graph_copy(graph, clone);
     ff__lock_release(&ff__cuda_lock);
     return result;
 }
@@ -291,23 +297,6 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraph
                ? add(node, graph, nodes, count,
                      &(struct node_addition){.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .event = event})
                : result;
-}
-
-/* Memory that lives in a graph is refused. */
-CUresult cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *nodes,
-                                size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *params) {
-    CUresult result = check(node, graph);
-    (void)nodes, (void)count;
-    if (params == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    return result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result;
-}
-
-CUresult cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *nodes,
-                               size_t count, CUdeviceptr address) {
-    CUresult result = check(node, graph);
-    (void)nodes, (void)count, (void)address;
-    return result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result;
 }
 
 /* ---- dependencies ---- */
@@ -491,6 +480,8 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
     CUgraph graph = node->graph;
     if (graph->is_captured) /* streams and events know its nodes */
         return CUDA_ERROR_ILLEGAL_STATE;
+    if (node->address != 0)
+        return CUDA_ERROR_NOT_SUPPORTED;
     ff__lock_acquire(&ff__cuda_lock);
     for (uint32_t i = 0; i < graph->count; i++)
         forget(graph, node, graph->nodes[i]);

@@ -10,6 +10,7 @@
 struct CUgraphExec_st {
     CUgraph graph;
     CUgraphNode *order; /* [graph->count] */
+    bool auto_free;     /* a launch frees what the one before has left */
 };
 
 /* ---- instantiating ---- */
@@ -42,7 +43,16 @@ static CUresult order_nodes(CUgraphExec exec) {
     return result;
 }
 
+/* What the graph keeps, launches may still use. */
+static void wait_for_launches(CUgraphExec exec) {
+    CUcontext context;
+    if (exec->graph != NULL && exec->graph->held_count != 0 &&
+        ff__cuda_enter(&context) == CUDA_SUCCESS)
+        ff__cuda_context_wait(context);
+}
+
 static void free_exec(CUgraphExec exec) {
+    wait_for_launches(exec);
     if (exec->graph != NULL)
         cuGraphDestroy(exec->graph);
     free(exec->order);
@@ -61,7 +71,10 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned l
     CUgraphExec exec = calloc(1, sizeof *exec);
     if (exec == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    result = cuGraphClone(&exec->graph, graph);
+    exec->auto_free = (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
+    ff__lock_acquire(&ff__cuda_lock);
+    result = ff__cuda_graph_copy(graph, &exec->graph);
+    ff__lock_release(&ff__cuda_lock);
     if (result == CUDA_SUCCESS)
         result = order_nodes(exec);
     if (result == CUDA_SUCCESS)
@@ -123,6 +136,9 @@ static CUresult submit_node(CUstream stream, CUgraphNode node) {
         return ff__cuda_event_wait(stream, node->event);
     case CU_GRAPH_NODE_TYPE_GRAPH:
         return submit_child(stream, node->child);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        return ff__cuda_graph_memory_submit(node);
     case CU_GRAPH_NODE_TYPE_EMPTY:
         return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -140,6 +156,15 @@ static CUresult submit_graph(CUstream stream, CUgraphNode *order, uint32_t count
     return result;
 }
 
+static CUresult launch_graph(CUstream stream, CUgraphExec exec) {
+    CUresult result = ff__cuda_capture_check(stream);
+    if (result == CUDA_SUCCESS && stream->capture != NULL)
+        return ff__cuda_capture_graph(stream, exec->graph);
+    if (result == CUDA_SUCCESS)
+        result = ff__cuda_graph_memory_check(exec->graph, exec->auto_free);
+    return result == CUDA_SUCCESS ? submit_graph(stream, exec->order, exec->graph->count) : result;
+}
+
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream name) {
     CUcontext context;
     CUstream stream;
@@ -152,10 +177,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream name) {
     ff__lock_acquire(&ff__cuda_lock);
     result = ff__cuda_stream(context, name, &stream);
     if (result == CUDA_SUCCESS)
-        result = ff__cuda_capture_check(stream);
-    if (result == CUDA_SUCCESS)
-        result = stream->capture != NULL ? ff__cuda_capture_graph(stream, exec->graph)
-                                         : submit_graph(stream, exec->order, exec->graph->count);
+        result = launch_graph(stream, exec);
     ff__lock_release(&ff__cuda_lock);
     return result;
 }
@@ -190,6 +212,8 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
 
 static CUgraphExecUpdateResult compare(CUgraph one, CUgraph other, CUgraphNode *differs) {
     *differs = NULL;
+    if (ff__cuda_graph_has_memory(one) || ff__cuda_graph_has_memory(other))
+        return CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
     if (one->count != other->count)
         return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     for (uint32_t i = 0; i < one->count; i++) {
@@ -209,6 +233,9 @@ static CUgraphExecUpdateResult compare(CUgraph one, CUgraph other, CUgraphNode *
 
 /* What nodes do, from a graph that has the same ones; what they are copies of stays. */
 static void take_over(CUgraph to, CUgraph from) {
+    struct CUgraph_st before_it = *to;
+    to->held = from->held, to->held_count = from->held_count;
+    from->held = before_it.held, from->held_count = before_it.held_count;
     for (uint32_t i = 0; i < to->count; i++) {
         struct CUgraphNode_st *node = to->nodes[i], *with = from->nodes[i], before = *node;
         node->command = with->command;
@@ -232,6 +259,7 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
     if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     CUgraph copy;
+    wait_for_launches(exec);
     ff__lock_acquire(&ff__cuda_lock);
     result = ff__cuda_graph_copy(graph, &copy);
     if (result == CUDA_SUCCESS) {
@@ -239,5 +267,6 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
         ff__cuda_graph_free(copy);
     }
     ff__lock_release(&ff__cuda_lock);
+    ff__cuda_objects_end();
     return result;
 }

@@ -277,8 +277,9 @@ struct ff__cuda_allocation {
     enum ff__cuda_memory memory;
     unsigned flags; /* as the program gave them */
     CUcontext context;
-    CUmemoryPool pool; /* NULL: of none */
-    bool is_freed;     /* a stream is to free it */
+    CUmemoryPool pool;                   /* NULL: of none */
+    bool is_freed;                       /* a stream is to free it */
+    struct ff__cuda_graph_memory *graph; /* of graphs that are there; NULL: of none */
     uint64_t id;
     /* What the program has advised; locations as CUmem_range_attribute returns them */
     bool read_mostly;
@@ -298,6 +299,15 @@ void ff__cuda_free_all(CUcontext context);
 void ff__cuda_pool_count(CUmemoryPool pool, int64_t bytes);
 /* A pool ends, and what it has given out is of none from now on. The lock is held. */
 void ff__cuda_pool_forget(CUmemoryPool pool);
+
+/* ---- graph_memory.c ---- */
+
+/* The program frees memory of a graph, which keeps it. False: it is not allocated. The lock is
+ * held. */
+bool ff__cuda_graph_memory_free(struct ff__cuda_graph_memory *memory);
+/* What allocates for a stream that is captured: as the graph's. The lock is free. */
+CUresult ff__cuda_capture_alloc(CUcontext context, CUstream stream, size_t size, bool is_managed,
+                                CUdeviceptr *address);
 
 /* ---- lookup.c ---- */
 

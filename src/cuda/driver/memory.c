@@ -231,8 +231,23 @@ static bool take_at(CUdeviceptr address, enum ff__cuda_memory one, enum ff__cuda
     return is_one;
 }
 
+/* The one that begins there is a graph's, which keeps it. */
+static bool free_of_graph(CUdeviceptr address, CUresult *result) {
+    ff__lock_acquire(&ff__cuda_lock);
+    struct ff__cuda_allocation *found = ff__cuda_find(address);
+    bool is_one = found != NULL && found->address == address && found->graph != NULL;
+    if (is_one)
+        *result =
+            ff__cuda_graph_memory_free(found->graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    ff__lock_release(&ff__cuda_lock);
+    return is_one;
+}
+
 CUresult ff__cuda_free(CUdeviceptr address) {
     struct ff__cuda_allocation taken;
+    CUresult result;
+    if (free_of_graph(address, &result))
+        return result;
     if (!take_at(address, FF_CUDA_PLAIN, FF_CUDA_MANAGED, &taken))
         return CUDA_ERROR_INVALID_VALUE;
     release(&taken);

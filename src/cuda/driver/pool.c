@@ -1,6 +1,6 @@
 /* Stream-ordered allocation. Memory is allocated at once and freed in the order of the stream;
  * nothing is kept for reuse, so that a pool is its attributes and what it has given out. */
-#include "cuda/driver/internal.h"
+#include "cuda/driver/graph.h"
 
 #include <stdlib.h>
 
@@ -203,9 +203,10 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
         return result;
     ff__lock_acquire(&ff__cuda_lock);
     result = ff__cuda_stream(context, name, &stream);
-    if (result == CUDA_SUCCESS && stream->capture != NULL)
-        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    bool is_captured = result == CUDA_SUCCESS && stream->capture != NULL;
     ff__lock_release(&ff__cuda_lock);
+    if (is_captured)
+        return ff__cuda_capture_alloc(context, name, size, pool->is_managed, address);
     if (result == CUDA_SUCCESS)
         result = ff__cuda_alloc(context, size, pool->is_managed ? FF_CUDA_MANAGED : FF_CUDA_PLAIN,
                                 CU_MEM_ATTACH_GLOBAL, address);
@@ -237,11 +238,29 @@ static bool mark_freed(CUdeviceptr address, bool is_freed) {
     ff__lock_acquire(&ff__cuda_lock);
     struct ff__cuda_allocation *found = ff__cuda_find(address);
     bool can_free = found != NULL && found->address == address && found->is_freed != is_freed &&
+                    found->graph == NULL &&
                     (found->memory == FF_CUDA_PLAIN || found->memory == FF_CUDA_MANAGED);
     if (can_free)
         found->is_freed = is_freed;
     ff__lock_release(&ff__cuda_lock);
     return can_free;
+}
+
+/* Memory of a graph is freed by a node of a captured stream's graph, or for now, as the graph keeps
+ * it. False: it is of none. */
+static bool free_of_graph(CUdeviceptr address, CUstream name, CUresult *result) {
+    CUstream stream;
+    *result = ff__cuda_stream_enter(name, &stream);
+    if (*result != CUDA_SUCCESS)
+        return true;
+    struct ff__cuda_allocation *found = ff__cuda_find(address);
+    bool is_one = found != NULL && found->address == address && found->graph != NULL;
+    if (is_one && stream->capture != NULL)
+        *result = ff__cuda_capture_memory(stream, CU_GRAPH_NODE_TYPE_MEM_FREE, address);
+    else if (is_one && !ff__cuda_graph_memory_free(found->graph))
+        *result = CUDA_ERROR_INVALID_VALUE;
+    ff__lock_release(&ff__cuda_lock);
+    return is_one;
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
@@ -253,6 +272,8 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     CUresult result = ff__cuda_enter(&context);
     if (result != CUDA_SUCCESS || address == 0)
         return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
+    if (free_of_graph(address, stream, &result))
+        return result;
     if (!mark_freed(address, true))
         return CUDA_ERROR_INVALID_VALUE;
     result = ff__cuda_enqueue(stream, &command);

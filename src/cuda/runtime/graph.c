@@ -57,6 +57,37 @@ FF_RT_FORWARD(cudaGraphAddHostNode, (NODE, const struct cudaHostNodeParams *para
 FF_RT_FORWARD(cudaGraphAddMemAllocNode, (NODE, struct cudaMemAllocNodeParams *params),
               cuGraphAddMemAllocNode(node, graph, nodes, count,
                                      (CUDA_MEM_ALLOC_NODE_PARAMS *)params))
+FF_RT_FORWARD(cudaGraphMemAllocNodeGetParams,
+              (cudaGraphNode_t node, struct cudaMemAllocNodeParams *params),
+              cuGraphMemAllocNodeGetParams(node, (CUDA_MEM_ALLOC_NODE_PARAMS *)params))
+FF_RT_FORWARD(cudaGraphMemFreeNodeGetParams, (cudaGraphNode_t node, void *address),
+              cuGraphMemFreeNodeGetParams(node, address))
+
+/* ---- what graphs keep ---- */
+
+FF_RT_FORWARD(cudaDeviceGraphMemTrim, (int device), cuDeviceGraphMemTrim(device))
+FF_RT_FORWARD(cudaDeviceGetGraphMemAttribute,
+              (int device, enum cudaGraphMemAttributeType attribute, void *value),
+              cuDeviceGetGraphMemAttribute(device, (CUgraphMem_attribute)attribute, value))
+FF_RT_FORWARD(cudaDeviceSetGraphMemAttribute,
+              (int device, enum cudaGraphMemAttributeType attribute, void *value),
+              cuDeviceSetGraphMemAttribute(device, (CUgraphMem_attribute)attribute, value))
+FF_RT_FORWARD(cudaUserObjectCreate,
+              (cudaUserObject_t * object, void *user, cudaHostFn_t destroy, unsigned count,
+               unsigned flags),
+              cuUserObjectCreate(object, user, destroy, count, flags))
+FF_RT_FORWARD(cudaUserObjectRetain, (cudaUserObject_t object, unsigned count),
+              cuUserObjectRetain(object, count))
+FF_RT_FORWARD(cudaUserObjectRelease, (cudaUserObject_t object, unsigned count),
+              cuUserObjectRelease(object, count))
+FF_RT_FORWARD(cudaGraphRetainUserObject,
+              (cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags),
+              cuGraphRetainUserObject(graph, object, count, flags))
+FF_RT_FORWARD(cudaGraphReleaseUserObject,
+              (cudaGraph_t graph, cudaUserObject_t object, unsigned count),
+              cuGraphReleaseUserObject(graph, object, count))
+
+/* ---- nodes that need more ---- */
 
 cudaError_t cudaGraphAddMemsetNode(NODE, const struct cudaMemsetParams *params) {
     CUcontext context;
