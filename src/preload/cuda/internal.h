@@ -33,5 +33,19 @@ bool ff__cuda_is_substituted(CUdeviceptr address);
 size_t ff__cuda_substituted_bytes(void);
 /* Whether anything is substituted at all: not in a passive run. */
 bool ff__cuda_substitutes(void);
+/* Whether so much more becomes managed memory. */
+bool ff__cuda_would_substitute(size_t size);
+CUresult ff__cuda_allocate_managed(CUdeviceptr *address, size_t size);
+/* A graph has the memory from now on, or has ended: a program that frees it meanwhile only says
+ * that it needs it no more. */
+void ff__cuda_lend(CUdeviceptr address);
+void ff__cuda_take_back(CUdeviceptr address);
+
+/* ---- graph.c ---- */
+
+/* The graph that a capture of the stream is making; NULL: none. */
+CUgraph ff__cuda_captured_graph(CUstream stream);
+/* Memory that the graph keeps. */
+CUresult ff__cuda_allocate_for(CUgraph graph, CUdeviceptr *address, size_t size);
 
 #endif

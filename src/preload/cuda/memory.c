@@ -17,6 +17,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct substitute {
     CUdeviceptr address;
     size_t size;
+    bool is_lent;   /* to a graph */
+    bool is_unused; /* the program has freed it since */
 } * table;
 static size_t count, room, bytes;
 
@@ -66,7 +68,7 @@ static bool insert(CUdeviceptr address, size_t size) {
     }
     size_t place = place_behind(address);
     memmove(&table[place + 1], &table[place], (count - place) * sizeof *table);
-    table[place] = (struct substitute){address, size};
+    table[place] = (struct substitute){.address = address, .size = size};
     count++;
     bytes += size;
     return true;
@@ -102,7 +104,11 @@ static bool stays_plain(size_t size) {
     return size <= left && left - size >= total / 4;
 }
 
-static CUresult allocate_managed(CUdeviceptr *address, size_t size) {
+bool ff__cuda_would_substitute(size_t size) {
+    return ff__cuda_substitutes() && REAL(cuMemAllocManaged) && !stays_plain(size);
+}
+
+CUresult ff__cuda_allocate_managed(CUdeviceptr *address, size_t size) {
     CUresult result = REAL(cuMemAllocManaged)(address, size, CU_MEM_ATTACH_GLOBAL);
     if (result != CUDA_SUCCESS)
         return result;
@@ -116,8 +122,9 @@ FF_HOOKED CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
     bool can_substitute = ff__cuda_substitutes() && address && REAL(cuMemAllocManaged);
     bool is_plain = !can_substitute || stays_plain(size);
     CUresult result = is_plain ? REAL(cuMemAlloc_v2)(address, size) : CUDA_ERROR_OUT_OF_MEMORY;
-    return can_substitute && result == CUDA_ERROR_OUT_OF_MEMORY ? allocate_managed(address, size)
-                                                                : result;
+    return can_substitute && result == CUDA_ERROR_OUT_OF_MEMORY
+               ? ff__cuda_allocate_managed(address, size)
+               : result;
 }
 
 /* Rows begin at multiples of 512 bytes, as the driver has them. */
@@ -134,7 +141,20 @@ FF_HOOKED CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_
     return result;
 }
 
+/* Memory that a graph has stays. False: no graph has it. */
+static bool free_lent(CUdeviceptr address) {
+    pthread_mutex_lock(&lock);
+    struct substitute *at = find(address);
+    bool is_lent = at && at->address == address && at->is_lent;
+    if (is_lent)
+        at->is_unused = true;
+    pthread_mutex_unlock(&lock);
+    return is_lent;
+}
+
 FF_HOOKED CUresult cuMemFree_v2(CUdeviceptr address) {
+    if (free_lent(address))
+        return CUDA_SUCCESS;
     CUresult result = REAL(cuMemFree_v2)(address);
     if (result != CUDA_SUCCESS)
         return result;
@@ -150,7 +170,7 @@ FF_HOOKED CUresult cuMemFree_v2(CUdeviceptr address) {
 static struct pending {
     struct pending *next;
     CUdeviceptr address;
-    CUevent event;
+    CUevent event; /* NULL: nothing is to be waited for */
 } * pending;
 
 static void free_pending(void) {
@@ -159,21 +179,55 @@ static void free_pending(void) {
     pending = NULL;
     for (; list; list = next) {
         next = list->next;
-        struct pending **to =
-            REAL(cuEventQuery)(list->event) == CUDA_ERROR_NOT_READY ? &pending : &done;
+        bool waits = list->event && REAL(cuEventQuery)(list->event) == CUDA_ERROR_NOT_READY;
+        struct pending **to = waits ? &pending : &done;
         list->next = *to;
         *to = list;
     }
     pthread_mutex_unlock(&lock);
     for (; done; done = next) {
         next = done->next;
-        REAL(cuEventDestroy_v2)(done->event);
+        if (done->event)
+            REAL(cuEventDestroy_v2)(done->event);
         cuMemFree_v2(done->address);
         free(done);
     }
 }
 
+static void add_pending(struct pending *item) {
+    item->next = pending;
+    pending = item;
+}
+
+void ff__cuda_lend(CUdeviceptr address) {
+    pthread_mutex_lock(&lock);
+    struct substitute *at = find(address);
+    if (at)
+        at->is_lent = true;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Within a call of the driver's, which calls none of it: the next allocation frees it. */
+void ff__cuda_take_back(CUdeviceptr address) {
+    struct pending *item = malloc(sizeof *item);
+    pthread_mutex_lock(&lock);
+    struct substitute *at = find(address);
+    if (at)
+        at->is_lent = false;
+    if (at && at->is_unused && item) {
+        *item = (struct pending){.address = address};
+        add_pending(item);
+        item = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    free(item);
+}
+
 static CUresult free_later(CUdeviceptr address, CUstream stream) {
+    if (free_lent(address))
+        return CUDA_SUCCESS;
+    if (ff__cuda_captured_graph(stream)) /* only what a graph has allocated */
+        return CUDA_ERROR_INVALID_VALUE;
     struct pending *item = malloc(sizeof *item);
     if (!item)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -189,40 +243,45 @@ static CUresult free_later(CUdeviceptr address, CUstream stream) {
         return result;
     }
     pthread_mutex_lock(&lock);
-    item->next = pending;
-    pending = item;
+    add_pending(item);
     pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
 }
 
-static CUresult allocate_async(CUdeviceptr *address, size_t size) {
+static CUresult allocate_async(CUdeviceptr *address, size_t size, CUstream stream) {
+    CUgraph graph = ff__cuda_captured_graph(stream);
+    if (graph)
+        return ff__cuda_allocate_for(graph, address, size);
     free_pending();
-    return allocate_managed(address, size);
+    return ff__cuda_allocate_managed(address, size);
 }
 
-#define SUBSTITUTES(address, size)                                                                 \
-    (ff__cuda_substitutes() && (address) && REAL(cuMemAllocManaged) && !stays_plain(size))
+static CUstream own(CUstream stream) {
+    return stream ? stream : CU_STREAM_PER_THREAD;
+}
+
+#define SUBSTITUTES(address, size) ((address) && ff__cuda_would_substitute(size))
 
 FF_HOOKED CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
-    return SUBSTITUTES(address, size) ? allocate_async(address, size)
+    return SUBSTITUTES(address, size) ? allocate_async(address, size, stream)
                                       : REAL(cuMemAllocAsync)(address, size, stream);
 }
 
 FF_HOOKED CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t size, CUstream stream) {
-    return SUBSTITUTES(address, size) ? allocate_async(address, size)
+    return SUBSTITUTES(address, size) ? allocate_async(address, size, own(stream))
                                       : REAL(cuMemAllocAsync_ptsz)(address, size, stream);
 }
 
 FF_HOOKED CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool pool,
                                            CUstream stream) {
-    return SUBSTITUTES(address, size) ? allocate_async(address, size)
+    return SUBSTITUTES(address, size) ? allocate_async(address, size, stream)
                                       : REAL(cuMemAllocFromPoolAsync)(address, size, pool, stream);
 }
 
 FF_HOOKED CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size,
                                                 CUmemoryPool pool, CUstream stream) {
     return SUBSTITUTES(address, size)
-               ? allocate_async(address, size)
+               ? allocate_async(address, size, own(stream))
                : REAL(cuMemAllocFromPoolAsync_ptsz)(address, size, pool, stream);
 }
 
@@ -232,7 +291,6 @@ FF_HOOKED CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
 }
 
 FF_HOOKED CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
-    return ff__cuda_is_substituted(address)
-               ? free_later(address, stream ? stream : CU_STREAM_PER_THREAD)
-               : REAL(cuMemFreeAsync_ptsz)(address, stream);
+    return ff__cuda_is_substituted(address) ? free_later(address, own(stream))
+                                            : REAL(cuMemFreeAsync_ptsz)(address, stream);
 }
