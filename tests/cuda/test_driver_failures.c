@@ -174,10 +174,36 @@ static void unknown(void) {
     CUresult (*function)(void);
     void *found;
     start();
-    EXPECT(SUCCESS, cuGetProcAddress_v2("cuMemCreate", &found, 12000, 0, NULL));
+    EXPECT(SUCCESS, cuGetProcAddress_v2("cuMulticastCreate", &found, 12000, 0, NULL));
     memcpy(&function, &found, sizeof function);
     EXPECT(ERROR_NOT_SUPPORTED, function());
     EXPECT(ERROR_NOT_SUPPORTED, function());
+}
+
+static void maps(void) {
+    CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED};
+    CUmemAccessDesc access = {.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemGenericAllocationHandle handle = 0;
+    CUdeviceptr address = NOWHERE;
+    unsigned long long flags;
+    size_t size = 2 << 20;
+    int descriptor = -1;
+    start();
+    EXPECT(ERROR_NOT_SUPPORTED,
+           cuMemGetAllocationGranularity(&size, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemAddressReserve(&address, size, 0, 0, 0));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemCreate(&handle, size, &properties, 0));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemMap(address, size, 0, handle, 0));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemSetAccess(address, size, &access, 1));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemGetAccess(&flags, &access.location, address));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemGetAllocationPropertiesFromHandle(&properties, handle));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemRetainAllocationHandle(&handle, NULL));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemExportToShareableHandle(&descriptor, handle, type, 0));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemImportFromShareableHandle(&handle, &descriptor, type));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemUnmap(address, size));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemRelease(handle));
+    EXPECT(ERROR_NOT_SUPPORTED, cuMemAddressFree(address, size));
 }
 
 static const struct {
@@ -192,7 +218,8 @@ static const struct {
              {"told", told, "kernel 'stray'"},
              {"forks", forks, NULL},
              {"leaves", leaves, NULL},
-             {"unknown", unknown, NULL}};
+             {"unknown", unknown, NULL},
+             {"maps", maps, NULL}};
 #define CASES (sizeof cases / sizeof *cases)
 
 /* ---- the tests ---- */
@@ -228,18 +255,22 @@ static void each_process_ends_as_it_should(void **state) {
     }
 }
 
-static void unknown_functions_are_counted(void **state) {
+static void check_is_counted(const char *name, const char *what) {
     char out[8192];
+    int status = run("FARFAULT_SUMMARY=text", name, out, sizeof out);
+    if (status != 0 || strstr(out, what) == NULL)
+        fail_msg("%s: status %d: %s", name, status, out);
+}
+
+static void what_is_refused_is_counted(void **state) {
     (void)state;
-    assert_int_equal(run("FARFAULT_SUMMARY=text", "unknown", out, sizeof out), 0);
-    const char *line = strstr(out, "unknown CUDA driver functions (2 calls)");
-    if (line == NULL)
-        fail_msg("%s", out);
+    check_is_counted("unknown", "unknown CUDA driver functions (2 calls)");
+    check_is_counted("maps", "CUDA virtual memory management (13 calls)");
 }
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_process_ends_as_it_should),
-                                       cmocka_unit_test(unknown_functions_are_counted)};
+                                       cmocka_unit_test(what_is_refused_is_counted)};
     program = argv[0];
     for (size_t i = 0; argc > 1 && i < CASES; i++)
         if (strcmp(argv[1], cases[i].name) == 0) {

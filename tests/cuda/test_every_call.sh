@@ -25,7 +25,7 @@ called() {
 }
 
 rows $include/driver.def |
-    sed -nE 's/^FF_CUDA\((cu[A-Za-z0-9]+), *([_a-z0-9]*),.*/\1\2/p
+    sed -nE 's/^FF_CUDA(_REFUSED)?\((cu[A-Za-z0-9]+), *([_a-z0-9]*),.*/\2\3/p
              s/^FF_CUDA_STREAM\((cu\w+), *(\w*), [0-9]+, (\w+),.*/\1\2\n\1\2_\3/p' |
     sort -u >"$names"
 called 250 tests/cuda/test_driver_*.c tests/cuda/driver.h

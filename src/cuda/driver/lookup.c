@@ -63,6 +63,22 @@ static CUresult not_supported(void) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* ---- what is there to be refused ---- */
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define FF_CUDA(name, version, since, parameters)
+#define FF_CUDA_STREAM(name, version, since, flavour, from, parameters, arguments)
+#define FF_CUDA_REFUSED(name, version, since, parameters)                                          \
+    CUresult name##version parameters {                                                            \
+        ff__fall_back("CUDA virtual memory management", NULL);                                     \
+        return CUDA_ERROR_NOT_SUPPORTED;                                                           \
+    }
+#include <farfault/driver.def>
+#undef FF_CUDA
+#undef FF_CUDA_STREAM
+#pragma GCC diagnostic pop
+
 /* ---- cuGetProcAddress ---- */
 
 #define PER_THREAD_STREAM 2u /* of CUdriverProcAddress_flags; 0 and 1: the legacy stream */
