@@ -6,8 +6,8 @@
 #include "report/json.h"
 
 struct ff__code_kernel {
-    char *name;
-    bool is_entry; /* else a device function */
+    char *symbol, *name; /* as the object and as the source has it, with its parameters */
+    bool is_entry;       /* else a device function */
     uint32_t parameters, bytes, registers;
     uint32_t max_threads; /* 0: no limit of its own */
     uint64_t shared;      /* bytes of static shared memory */

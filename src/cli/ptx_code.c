@@ -2,6 +2,7 @@
 #include "ptx/cubin.h"
 #include "ptx/emit.h"
 #include "ptx/read.h"
+#include "ptx/source_name.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@ static const struct ff__ptx_emit_options plain;
 
 static struct ff__code_kernel of_function(const struct ff__ptx_function *function) {
     return (struct ff__code_kernel){
-        .name = ff__text("%s", function->name),
+        .symbol = ff__text("%s", function->name),
+        .name = ff__must(ff__ptx_source_name(function->name, true)),
         .is_entry = function->is_entry,
         .parameters = function->parameter_count,
         .bytes = function->parameter_size,
@@ -82,7 +84,9 @@ static int read_cubin(const char *bytes, size_t size, struct ff__code *out,
     out->kernels = ff__must(calloc(cubin.count + 1ul, sizeof *out->kernels));
     for (uint32_t i = 0; i < cubin.count; i++) {
         const struct ff__cubin_kernel *kernel = &cubin.kernels[i];
-        out->kernels[out->count++] = (struct ff__code_kernel){.name = clean_name(kernel->name),
+        char *symbol = clean_name(kernel->name), *name = ff__ptx_source_name(symbol, true);
+        out->kernels[out->count++] = (struct ff__code_kernel){.symbol = symbol,
+                                                              .name = ff__must(name),
                                                               .is_entry = true,
                                                               .parameters = kernel->parameters,
                                                               .bytes = kernel->bytes,
@@ -112,6 +116,7 @@ void ff__code_read(const struct ff__image *image, uint32_t number, struct ff__co
 
 void ff__code_free(struct ff__code *code) {
     for (uint32_t i = 0; i < code->count; i++) {
+        free(code->kernels[i].symbol);
         free(code->kernels[i].name);
         free(code->kernels[i].refused);
     }

@@ -15,6 +15,7 @@ static json_t *version_json(uint32_t version) {
 static json_t *kernel_json(const struct ff__code_kernel *kernel) {
     json_t *object = ff__must(json_object());
     ff__json_set(object, "name", ff__json_text(kernel->name));
+    ff__json_set(object, "symbol", ff__json_text(kernel->symbol));
     ff__json_set(object, "parameters", ff__json_count(kernel->parameters));
     ff__json_set(object, "parameter_bytes", ff__json_count(kernel->bytes));
     ff__json_set(object, "registers", ff__json_count(kernel->registers));

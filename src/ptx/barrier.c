@@ -32,7 +32,7 @@ static uint32_t number_of(struct ff__ptx_running *running, const struct ff__ptx_
     uint32_t number = operands(running, group, 0)[lane];
     if (number >= FF__PTX_BARRIERS)
         ff__ptx_block_fail(running, "kernel '%s', line %u: there is no barrier %u",
-                           running->grid->code->name,
+                           running->grid->name,
                            running->grid->code->regions[place_of(group, lane)].line, number);
     return number;
 }

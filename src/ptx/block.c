@@ -346,8 +346,8 @@ static uint32_t lanes_at(const struct ff__ptx_group *group, uint32_t region) {
 void ff__ptx_block_describe(const struct ff__ptx_running *running, char *out, size_t size) {
     const struct ff_ptx_code *code = running->grid->code;
     const uint32_t *ctaid = running->block.ctaid;
-    int used = snprintf(out, size, "kernel '%s', block (%u, %u, %u):", code->name, ctaid[0],
-                        ctaid[1], ctaid[2]);
+    int used = snprintf(out, size, "kernel '%s', block (%u, %u, %u):", running->grid->name,
+                        ctaid[0], ctaid[1], ctaid[2]);
     for (uint32_t region = 0; region < code->region_count; region++) {
         uint32_t count = 0;
         for (uint32_t g = 0; g < running->group_count; g++)

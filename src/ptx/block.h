@@ -15,6 +15,7 @@
 /* What the thread blocks of a launch have in common. */
 struct ff__ptx_grid {
     const struct ff_ptx_code *code;
+    const char *name; /* as messages have it */
     uint32_t blocks[3], threads[3];
     uint32_t dynamic_shared; /* bytes */
     enum ff__ptx_schedule schedule;

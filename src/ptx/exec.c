@@ -38,7 +38,7 @@ static struct ff__ptx_running *running_of(const struct ff_ptx_block *block) {
 
 static void failed(const struct ff_ptx_block *block, const char *message) {
     struct ff__ptx_running *running = running_of(block);
-    ff__ptx_block_fail(running, "kernel '%s', block (%u, %u, %u): %s", running->grid->code->name,
+    ff__ptx_block_fail(running, "kernel '%s', block (%u, %u, %u): %s", running->grid->name,
                        block->ctaid[0], block->ctaid[1], block->ctaid[2], message);
 }
 
@@ -171,6 +171,7 @@ static struct memory memory_of(const struct ff__ptx_grid *grid, bool cooperative
 
 static struct ff__ptx_grid grid_of(const struct arguments *arguments) {
     struct ff__ptx_grid grid = {.code = arguments->kernel->code,
+                                .name = arguments->kernel->name,
                                 .dynamic_shared = arguments->shared,
                                 .schedule = arguments->schedule};
     memcpy(grid.blocks, arguments->blocks, sizeof grid.blocks);
@@ -241,27 +242,25 @@ static int check_sizes(const struct ff__ptx_kernel *kernel, const struct ff__ptx
                        struct ff_error *error) {
     uint64_t threads = block_count(launch->block), blocks = block_count(launch->grid);
     if (threads == 0 || blocks == 0)
-        return ff__fail(error, -EINVAL, "kernel '%s': a grid or block of no threads",
-                        kernel->code->name);
+        return ff__fail(error, -EINVAL, "kernel '%s': a grid or block of no threads", kernel->name);
     uint64_t most = kernel->max_threads != 0 ? kernel->max_threads : FF_PTX_MAX_LANES;
     if (launch->block[0] > FF_PTX_MAX_LANES || launch->block[1] > FF_PTX_MAX_LANES ||
         launch->block[2] > FF_PTX_MAX_LANES || threads > most || threads > FF_PTX_MAX_LANES)
         return ff__fail(error, -EINVAL, "kernel '%s': a block of %u x %u x %u threads; at most %u",
-                        kernel->code->name, launch->block[0], launch->block[1], launch->block[2],
+                        kernel->name, launch->block[0], launch->block[1], launch->block[2],
                         (unsigned)(most < FF_PTX_MAX_LANES ? most : FF_PTX_MAX_LANES));
     if (launch->grid[0] > INT32_MAX || launch->grid[1] > UINT16_MAX || launch->grid[2] > UINT16_MAX)
         return ff__fail(error, -EINVAL,
                         "kernel '%s': a grid of %u x %u x %u blocks; at most 2147483647 x 65535 x "
                         "65535",
-                        kernel->code->name, launch->grid[0], launch->grid[1], launch->grid[2]);
+                        kernel->name, launch->grid[0], launch->grid[1], launch->grid[2]);
     if (launch->shared > MOST_SHARED || kernel->code->static_shared > MOST_SHARED - launch->shared)
         return ff__fail(error, -EINVAL,
                         "kernel '%s': %u bytes of shared memory and %u dynamic ones; at most %u",
-                        kernel->code->name, kernel->code->static_shared, launch->shared,
-                        MOST_SHARED);
+                        kernel->name, kernel->code->static_shared, launch->shared, MOST_SHARED);
     if (launch->parameter_size < kernel->parameter_size)
         return ff__fail(error, -EINVAL, "kernel '%s': %zu bytes of parameters instead of %u",
-                        kernel->code->name, launch->parameter_size, kernel->parameter_size);
+                        kernel->name, launch->parameter_size, kernel->parameter_size);
     return 0;
 }
 
@@ -292,11 +291,11 @@ static int submit(struct ff_context *context, struct ff_stream *stream,
     if (arguments->cooperative &&
         block_count(grid.blocks) > MOST_COOPERATIVE / ff__ptx_block_size(&grid))
         return ff__fail(error, -E2BIG,
-                        "kernel '%s': a cooperative grid of %llu blocks; at most %zu",
-                        kernel->code->name, (unsigned long long)block_count(grid.blocks),
+                        "kernel '%s': a cooperative grid of %llu blocks; at most %zu", kernel->name,
+                        (unsigned long long)block_count(grid.blocks),
                         MOST_COOPERATIVE / ff__ptx_block_size(&grid));
     struct ff_launch launch = {
-        .name = kernel->code->name,
+        .name = kernel->name,
         .kernel = run,
         .grid = arguments->cooperative ? 1 : block_count(grid.blocks),
         .arguments = arguments,
@@ -308,8 +307,8 @@ static int submit(struct ff_context *context, struct ff_stream *stream,
                                                kernel->parameter_size, operands)};
     int code = ff_kernel_launch(stream, &launch);
     return code == 0 ? 0
-                     : ff__fail(error, code, "kernel '%s' can not be launched: %s",
-                                kernel->code->name, strerror(-code));
+                     : ff__fail(error, code, "kernel '%s' can not be launched: %s", kernel->name,
+                                strerror(-code));
 }
 
 int ff__ptx_launch(struct ff_context *context, struct ff_stream *stream,

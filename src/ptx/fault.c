@@ -33,10 +33,9 @@ static void on_fault(int number, siginfo_t *info, void *ucontext) {
     const struct ff_ptx_block *block = &running->block;
     current = NULL;
     running->code = -EFAULT;
-    ff__ptx_block_fail(running,
-                       "kernel '%s', block (%u, %u, %u): an access to %p, which is no memory",
-                       running->grid->code->name, block->ctaid[0], block->ctaid[1], block->ctaid[2],
-                       info->si_addr);
+    ff__ptx_block_fail(
+        running, "kernel '%s', block (%u, %u, %u): an access to %p, which is no memory",
+        running->grid->name, block->ctaid[0], block->ctaid[1], block->ctaid[2], info->si_addr);
 }
 
 /* It is left by longjmp(), after which the signal must come again. */

@@ -8,6 +8,7 @@
 #include "ptx/identity.h"
 #include "ptx/object.h"
 #include "ptx/read.h"
+#include "ptx/source_name.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -76,9 +77,49 @@ static int make_kernels(struct ff__ptx_program *program, struct ff_error *error)
     return 0;
 }
 
+static int no_names(struct ff_error *error) {
+    return ff__fail(error, -ENOMEM, "not enough memory for the names of kernels");
+}
+
+static bool add_parameters(struct ff__ptx_kernel *kernel) {
+    free(kernel->name);
+    kernel->name = ff__ptx_source_name(kernel->code->name, true);
+    return kernel->name != NULL;
+}
+
+/* Those that are called like an earlier one, and that one. */
+static bool tell_apart(struct ff__ptx_program *program, uint32_t earlier) {
+    struct ff__ptx_kernel *kernels = program->kernels;
+    bool is_overloaded = false;
+    for (uint32_t i = earlier + 1; i < program->image->kernel_count; i++) {
+        if (strcmp(kernels[earlier].name, kernels[i].name) != 0)
+            continue;
+        is_overloaded = true;
+        if (!add_parameters(&kernels[i]))
+            return false;
+    }
+    return !is_overloaded || add_parameters(&kernels[earlier]);
+}
+
+static int name_kernels(struct ff__ptx_program *program, struct ff_error *error) {
+    uint32_t count = program->image->kernel_count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ff__ptx_kernel *kernel = &program->kernels[i];
+        kernel->name = ff__ptx_source_name(kernel->code->name, false);
+        if (kernel->name == NULL)
+            return no_names(error);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (!tell_apart(program, i))
+            return no_names(error);
+    return 0;
+}
+
 static int use(struct ff__ptx_program *program, int object, struct ff_error *error) {
     int code = ff__ptx_object_load(object, &program->build->library, &program->image, error);
-    return code != 0 ? code : make_kernels(program, error);
+    if (code == 0)
+        code = make_kernels(program, error);
+    return code == 0 ? name_kernels(program, error) : code;
 }
 
 static int emit(struct ff__ptx_program *program, char **text, size_t *size,
@@ -176,6 +217,12 @@ int ff__ptx_wait(struct ff__ptx_program *program, struct ff_error *error) {
     return build->code == 0 ? 0 : ff__fail(error, build->code, "%s", build->error.message);
 }
 
+static void free_kernels(struct ff__ptx_program *program) {
+    for (uint32_t i = 0; program->kernels != NULL && i < program->image->kernel_count; i++)
+        free(program->kernels[i].name);
+    free(program->kernels);
+}
+
 void ff__ptx_unload(struct ff__ptx_program *program) {
     if (program == NULL)
         return;
@@ -183,6 +230,7 @@ void ff__ptx_unload(struct ff__ptx_program *program) {
     if (build->has_thread)
         ff__ptx_compile_stop(&build->compiler);
     join(build);
+    free_kernels(program); /* the image, which is in the library, says how many there are */
     if (build->library != NULL)
         dlclose(build->library);
     ff__ptx_module_free(program->module);
@@ -190,7 +238,6 @@ void ff__ptx_unload(struct ff__ptx_program *program) {
     ff__ptx_cache_close(&build->cache);
     pthread_mutex_destroy(&build->waiting);
     ff__lock_fini(&program->lock);
-    free(program->kernels);
     free(build);
     free(program);
 }
@@ -209,8 +256,12 @@ static int refuse(struct ff__ptx_program *program, const struct ff__ptx_function
         code = emit(program, &text, &size, error);
     pthread_mutex_unlock(&build->waiting);
     free(text);
-    return code != 0 ? code
-                     : ff__fail(error, -ENOTSUP, "%s: %s", function->name, function->refused);
+    if (code != 0)
+        return code;
+    char *name = ff__ptx_source_name(function->name, false);
+    ff__fail(error, -ENOTSUP, "%s: %s", name != NULL ? name : function->name, function->refused);
+    free(name);
+    return -ENOTSUP;
 }
 
 int ff__ptx_kernel(struct ff__ptx_program *program, const char *name, struct ff__ptx_kernel **out,

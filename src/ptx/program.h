@@ -10,7 +10,8 @@
 /* One that can be launched: its program is ready. */
 struct ff__ptx_kernel {
     struct ff__ptx_program *program;
-    const struct ff_ptx_code *code; /* with its name */
+    const struct ff_ptx_code *code; /* with its symbol */
+    char *name;                     /* as the source has it; of overloaded ones with parameters */
     uint32_t parameter_size;        /* bytes of the block of parameters */
     uint32_t max_threads;           /* of a block, as .maxntid says; 0: it says nothing */
 };

@@ -99,7 +99,7 @@ static int run_both(struct ff_context *context, struct ff_stream *stream,
         return code;
     bool differ = false;
     for (uint32_t i = 0; i < areas->count; i++)
-        differ |= compare(&areas->items[i], kernel->code->name, differ ? NULL : error);
+        differ |= compare(&areas->items[i], kernel->name, differ ? NULL : error);
     return differ;
 }
 
@@ -112,7 +112,7 @@ int ff__ptx_launch_both(struct ff_context *context, struct ff_stream *stream,
     if (code == 0)
         code = run_both(context, stream, kernel, launch, &areas, error);
     else
-        ff__fail(error, code, "kernel '%s': not enough memory to run it twice", kernel->code->name);
+        ff__fail(error, code, "kernel '%s': not enough memory to run it twice", kernel->name);
     free_areas(&areas);
     return code;
 }

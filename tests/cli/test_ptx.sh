@@ -55,6 +55,7 @@ json kernels.json 70 images 0 arch
 json kernels.json 7.4 images 0 version
 json kernels.json plain images 0 compression
 json kernels.json good images 0 kernels 0 name
+json kernels.json good images 0 kernels 0 symbol
 json kernels.json 12 images 0 kernels 0 parameter_bytes
 json kernels.json 256 images 0 kernels 0 max_threads
 json kernels.json 2048 images 0 kernels 0 shared
@@ -69,6 +70,16 @@ json kernels.json 2 reasons 0 kernels
 status 0 ptx kernels.ptx --json=same.json
 has out '4 kernels, 1 translated, 3 refused'
 cmp -s kernels.json same.json || fail "--json and --json=FILE differ"
+
+ptx >names.ptx <<'END'
+.visible .entry _Z5scaleIfEvPT_S0_(.param .u64 values, .param .f32 by) { ret; }
+END
+status 0 ptx names.ptx
+has out 'translated  scale<float>(float*, float)'
+status 0 ptx names.ptx --json
+mv out names.json
+json names.json 'scale<float>(float*, float)' images 0 kernels 0 name
+json names.json _Z5scaleIfEvPT_S0_ images 0 kernels 0 symbol
 
 # ---- images
 

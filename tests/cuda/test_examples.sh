@@ -21,6 +21,8 @@ for file in "$source"/*.cu; do
     check env FARFAULT_MODE=passive "./$program" 8
     check "$farfault" run --memory 6M "./$program" 8
     [ "$(sed -n 's/.* evictions *//p' err)" != 0 ] || { echo "FAILED: no evictions"; exit 1; }
+    sed -n '/by kernel/,/the worst/p' err >tables
+    grep -q '^    [a-z_]*[ <]' tables && ! grep _Z tables || { echo "FAILED: $(cat err)"; exit 1; }
     check env FARFAULT_CUDA_ALLOC=spill "$farfault" run --system nvidia --memory 8M "./$program" 8
 done
 
