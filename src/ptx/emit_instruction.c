@@ -127,7 +127,7 @@ void ff__ptx_emit_instruction(struct ff__ptx_emit *emit) {
         carry(emit);
         return;
     }
-    if (ff__ptx_emit_memory(emit) || ff__ptx_emit_texture(emit))
+    if (ff__ptx_emit_memory(emit) || ff__ptx_emit_texture(emit) || ff__ptx_emit_wmma(emit))
         return;
     switch (instruction->opcode) {
     case OP(call):

@@ -125,6 +125,7 @@ const char *ff__ptx_address(struct ff__ptx_emit *emit, const struct ff__ptx_oper
 enum ff__ptx_space ff__ptx_space_of(const struct ff__ptx_instruction *instruction);
 bool ff__ptx_emit_memory(struct ff__ptx_emit *emit); /* false: not such an instruction */
 bool ff__ptx_emit_texture(struct ff__ptx_emit *emit);
+bool ff__ptx_emit_wmma(struct ff__ptx_emit *emit); /* loads and stores */
 /* Whether the present instruction is one of a kernel that reports its accesses, and accesses what
  * may be global memory. */
 bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit);
@@ -134,6 +135,9 @@ bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit);
 uint32_t ff__ptx_record_site(struct ff__ptx_emit *emit);
 void ff__ptx_record_report(struct ff__ptx_emit *emit, uint32_t site, uint32_t pc, uint32_t size,
                            bool write);
+/* The present instruction accesses `size` bytes at this address, if it is recorded. */
+void ff__ptx_record_address(struct ff__ptx_emit *emit, const char *address, uint32_t size,
+                            bool write);
 
 /* emit_call.c */
 void ff__ptx_emit_call(struct ff__ptx_emit *emit);
@@ -151,6 +155,11 @@ enum ff__ptx_shape ff__ptx_hoist(struct ff__ptx_emit *emit);
 void ff__ptx_need_fit(struct ff__ptx_emit *emit, uint32_t reg, bool is_signed);
 
 /* emit_wait.c: a suspend point's operands and results. */
+/* Refuses a list, or a single register, that does not have `count` members. */
+void ff__ptx_need_registers(struct ff__ptx_emit *emit, const struct ff__ptx_operand *list,
+                            uint32_t count);
+const struct ff__ptx_operand *ff__ptx_member(struct ff__ptx_emit *emit,
+                                             const struct ff__ptx_operand *list, uint32_t index);
 void ff__ptx_emit_wait(struct ff__ptx_emit *emit);
 void ff__ptx_emit_waited(struct ff__ptx_emit *emit);
 /* Its enum ff_ptx_wait and `shape` (device/abi.h). */

@@ -65,7 +65,7 @@ bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit) {
     if (opcode == OP(cp))
         return ff__ptx_has(emit->instruction, FF__PTX_M_GLOBAL);
     return (opcode == OP(ld) || opcode == OP(ldu) || opcode == OP(st) || opcode == OP(atom) ||
-            opcode == OP(red)) &&
+            opcode == OP(red) || (opcode == OP(wmma) && !ff__ptx_suspends(emit->instruction))) &&
            (space == FF__PTX_GLOBAL || space == FF__PTX_GENERIC);
 }
 
@@ -92,8 +92,21 @@ static bool is_even(struct ff__ptx_emit *emit, const struct ff__ptx_operand *ope
            ff__ptx_shape_here(emit, operand->index) != FF__PTX_VARYING;
 }
 
-/* Behind the loop the lanes' addresses are reported together. Generic addresses of shared and local
- * memory are left out. */
+/* Generic addresses of shared and local memory are left out. */
+void ff__ptx_record_address(struct ff__ptx_emit *emit, const char *address, uint32_t size,
+                            bool write) {
+    if (!ff__ptx_is_recorded(emit))
+        return;
+    uint32_t site = emit->kernel->sites - 1; /* this instruction's */
+    uint32_t pc = (uint32_t)(emit->instruction - emit->function->instructions);
+    if (ff__ptx_space_of(emit->instruction) == FF__PTX_GENERIC)
+        address = ff__ptx_format(emit, "global_only(%s, block, lanes, l, LOCAL)", address);
+    ff__ptx_line(&emit->kernel->ahead, "clear_addresses(&S%u, count);", site);
+    ff__ptx_line(&emit->body, "S%u.addresses[i] = %s;", site, address);
+    ff__ptx_record_report(emit, site, pc, size, write);
+}
+
+/* Behind the loop the lanes' addresses are reported together. */
 static void record(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,
                    enum ff__ptx_space space, uint32_t size, bool write) {
     if (!ff__ptx_is_recorded(emit))
@@ -107,12 +120,8 @@ static void record(struct ff__ptx_emit *emit, const struct ff__ptx_operand *oper
                      ff__ptx_register_name(emit, operand->index, FF__PTX_STEP), pc, size, write);
         return;
     }
-    const char *address = ff__ptx_address(emit, operand, space, FF__PTX_IN_LANE);
-    if (space != FF__PTX_GLOBAL)
-        address = ff__ptx_format(emit, "global_only(%s, block, lanes, l, LOCAL)", address);
-    ff__ptx_line(&emit->kernel->ahead, "clear_addresses(&S%u, count);", site);
-    ff__ptx_line(&emit->body, "S%u.addresses[i] = %s;", site, address);
-    ff__ptx_record_report(emit, site, pc, size, write);
+    ff__ptx_record_address(emit, ff__ptx_address(emit, operand, space, FF__PTX_IN_LANE), size,
+                           write);
 }
 
 /* ---- loads and stores ---- */

@@ -2,6 +2,7 @@
 #include "ptx/emit_internal.h"
 
 #include "ptx/device/abi.h"
+#include "ptx/mma.h"
 
 #define OP(name) FF__PTX_OP_##name
 
@@ -41,41 +42,46 @@ static uint32_t redux_kind(struct ff__ptx_emit *emit) {
                                      : FF_PTX_REDUX_XOR;
 }
 
-struct mma {
-    enum ff__ptx_modifier shape;
-    uint8_t d, a, b; /* types */
-    uint32_t value;
-};
+/* Those of A and B are not among the types where wmma leaves out that they are f16, and where they
+ * have four bits: these are modifiers, which do not tell A's from B's. */
+static uint8_t factor_type(struct ff__ptx_emit *emit) {
+    bool is_signed = has(emit, FF__PTX_M_S4), is_unsigned = has(emit, FF__PTX_M_U4);
+    if (emit->instruction->opcode == OP(wmma) && !is_signed && !is_unsigned)
+        return FF__PTX_F16;
+    return is_signed == is_unsigned ? FF__PTX_NO_TYPE : is_signed ? FF__PTX_S4 : FF__PTX_U4;
+}
 
-static const struct mma mmas[] = {
-    {FF__PTX_M_M16N8K8, FF__PTX_F16, FF__PTX_F16, FF__PTX_F16, FF_PTX_M16N8K8_F16},
-    {FF__PTX_M_M16N8K8, FF__PTX_F32, FF__PTX_F16, FF__PTX_F16, FF_PTX_M16N8K8_F16_F32},
-    {FF__PTX_M_M16N8K16, FF__PTX_F16, FF__PTX_F16, FF__PTX_F16, FF_PTX_M16N8K16_F16},
-    {FF__PTX_M_M16N8K16, FF__PTX_F32, FF__PTX_F16, FF__PTX_F16, FF_PTX_M16N8K16_F16_F32},
-    {FF__PTX_M_M16N8K8, FF__PTX_F32, FF__PTX_BF16, FF__PTX_BF16, FF_PTX_M16N8K8_BF16},
-    {FF__PTX_M_M16N8K16, FF__PTX_F32, FF__PTX_BF16, FF__PTX_BF16, FF_PTX_M16N8K16_BF16},
-    {FF__PTX_M_M16N8K4, FF__PTX_F32, FF__PTX_TF32, FF__PTX_TF32, FF_PTX_M16N8K4_TF32},
-    {FF__PTX_M_M16N8K8, FF__PTX_F32, FF__PTX_TF32, FF__PTX_TF32, FF_PTX_M16N8K8_TF32},
-    {FF__PTX_M_M16N8K16, FF__PTX_S32, FF__PTX_S8, FF__PTX_S8, FF_PTX_M16N8K16_S8},
-    {FF__PTX_M_M16N8K16, FF__PTX_S32, FF__PTX_U8, FF__PTX_U8, FF_PTX_M16N8K16_U8},
-    {FF__PTX_M_M16N8K16, FF__PTX_S32, FF__PTX_S8, FF__PTX_U8, FF_PTX_M16N8K16_S8_U8},
-    {FF__PTX_M_M16N8K16, FF__PTX_S32, FF__PTX_U8, FF__PTX_S8, FF_PTX_M16N8K16_U8_S8},
-    {FF__PTX_M_M16N8K32, FF__PTX_S32, FF__PTX_S8, FF__PTX_S8, FF_PTX_M16N8K32_S8},
-    {FF__PTX_M_M16N8K32, FF__PTX_S32, FF__PTX_U8, FF__PTX_U8, FF_PTX_M16N8K32_U8},
-    {FF__PTX_M_M16N8K32, FF__PTX_S32, FF__PTX_S8, FF__PTX_U8, FF_PTX_M16N8K32_S8_U8},
-    {FF__PTX_M_M16N8K32, FF__PTX_S32, FF__PTX_U8, FF__PTX_S8, FF_PTX_M16N8K32_U8_S8}};
+static uint8_t matrix_type(struct ff__ptx_emit *emit, enum ff__ptx_matrix which) {
+    const struct ff__ptx_instruction *instruction = emit->instruction;
+    if (instruction->type_count == 4)
+        return instruction->types[which];
+    if (instruction->type_count != 2)
+        return FF__PTX_NO_TYPE;
+    return which == FF__PTX_D   ? instruction->types[0]
+           : which == FF__PTX_C ? instruction->types[1]
+                                : factor_type(emit);
+}
+
+static bool is_product(struct ff__ptx_emit *emit, const struct ff__ptx_mma *mma) {
+    if (!has(emit, mma->shape) || mma->wmma != (emit->instruction->opcode == OP(wmma)))
+        return false;
+    for (uint32_t i = 0; i < FF__PTX_MATRICES; i++)
+        if (matrix_type(emit, i) != mma->types[i])
+            return false;
+    return true;
+}
 
 static uint32_t mma_shape(struct ff__ptx_emit *emit) {
-    const struct ff__ptx_instruction *instruction = emit->instruction;
-    for (size_t i = 0; i < sizeof mmas / sizeof *mmas; i++) {
-        const struct mma *mma = &mmas[i];
-        if (instruction->type_count == 4 && has(emit, mma->shape) && has(emit, FF__PTX_M_ROW) &&
-            has(emit, FF__PTX_M_COL) && !has(emit, FF__PTX_M_SP) &&
-            instruction->types[0] == mma->d && instruction->types[1] == mma->a &&
-            instruction->types[2] == mma->b && instruction->types[3] == mma->d)
-            return mma->value | (has(emit, FF__PTX_M_SATFINITE) ? FF_PTX_MMA_SATURATE : 0u);
-    }
+    bool ordered = has(emit, FF__PTX_M_ROW) && has(emit, FF__PTX_M_COL);
+    bool is_wmma = emit->instruction->opcode == OP(wmma);
+    for (uint32_t i = 0; i < ff__ptx_mma_count; i++)
+        if (is_product(emit, &ff__ptx_mmas[i]) && (ordered || is_wmma) && !has(emit, FF__PTX_M_SP))
+            return i + (has(emit, FF__PTX_M_SATFINITE) ? FF__PTX_SATURATE : 0);
     ff__ptx_refuse(emit, "this shape or these types are not supported");
+}
+
+static const struct ff__ptx_mma *product(struct ff__ptx_emit *emit) {
+    return &ff__ptx_mmas[mma_shape(emit) % FF__PTX_SATURATE];
 }
 
 static uint32_t ldmatrix_shape(struct ff__ptx_emit *emit) {
@@ -83,6 +89,12 @@ static uint32_t ldmatrix_shape(struct ff__ptx_emit *emit) {
         ff__ptx_refuse(emit, "this form is not supported");
     uint32_t count = has(emit, FF__PTX_M_X4) ? 4 : has(emit, FF__PTX_M_X2) ? 2 : 1;
     return count + (has(emit, FF__PTX_M_TRANS) ? 8 : 0);
+}
+
+static uint32_t movmatrix_kind(struct ff__ptx_emit *emit) {
+    if (!has(emit, FF__PTX_M_M8N8) || ff__ptx_last_type(emit->instruction) != FF__PTX_B16)
+        ff__ptx_refuse(emit, "this form is not supported");
+    return FF_PTX_MOVMATRIX;
 }
 
 uint32_t ff__ptx_wait_kind(struct ff__ptx_emit *emit, uint32_t *shape) {
@@ -108,8 +120,14 @@ uint32_t ff__ptx_wait_kind(struct ff__ptx_emit *emit, uint32_t *shape) {
     case OP(activemask):
         return FF_PTX_ACTIVEMASK;
     case OP(mma):
+    case OP(wmma):
         *shape = mma_shape(emit);
         return FF_PTX_MMA;
+    case OP(movmatrix):
+        return movmatrix_kind(emit);
+    case OP(stmatrix):
+        *shape = ldmatrix_shape(emit);
+        return FF_PTX_STMATRIX;
     default:
         *shape = ldmatrix_shape(emit);
         return FF_PTX_LDMATRIX;
@@ -164,19 +182,47 @@ static void leave_barrier(struct ff__ptx_emit *emit) {
         leave(emit, 2, last, FF__PTX_PRED);
 }
 
-static void leave_mma(struct ff__ptx_emit *emit) {
-    uint32_t row = 0;
-    for (uint32_t i = 1; i < 4; i++) {
-        const struct ff__ptx_operand *list = ff__ptx_operand_of(emit, i);
-        uint32_t count = list->kind == FF__PTX_LIST ? list->count : 1;
-        for (uint32_t k = 0; k < count; k++) {
-            if (row == FF_PTX_IN)
-                ff__ptx_refuse(emit, "too many registers");
-            const struct ff__ptx_operand *part =
-                list->kind == FF__PTX_LIST ? &emit->function->operands[list->first + k] : list;
-            leave_text(emit, row++, ff__ptx_value(emit, part, FF__PTX_B32, FF__PTX_IN_LANE));
-        }
+void ff__ptx_need_registers(struct ff__ptx_emit *emit, const struct ff__ptx_operand *list,
+                            uint32_t count) {
+    uint32_t found = list->kind == FF__PTX_LIST ? list->count : 1;
+    if (found != count)
+        ff__ptx_refuse(emit, "%u registers where %u should be", found, count);
+}
+
+const struct ff__ptx_operand *ff__ptx_member(struct ff__ptx_emit *emit,
+                                             const struct ff__ptx_operand *list, uint32_t index) {
+    return list->kind == FF__PTX_LIST ? &emit->function->operands[list->first + index] : list;
+}
+
+/* Registers of A, B or C that have `words` words; the row behind them. */
+static uint32_t leave_registers(struct ff__ptx_emit *emit, uint32_t row, uint32_t operand,
+                                uint32_t words, bool wide) {
+    const struct ff__ptx_operand *list = ff__ptx_operand_of(emit, operand);
+    uint32_t count = wide ? words / 2 : words;
+    ff__ptx_need_registers(emit, list, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *value = ff__ptx_value(emit, ff__ptx_member(emit, list, i),
+                                          wide ? FF__PTX_B64 : FF__PTX_B32, FF__PTX_IN_LANE);
+        if (wide)
+            leave_wide(emit, row + 2 * i, value);
+        else
+            leave_text(emit, row + i, value);
     }
+    return row + words;
+}
+
+static void leave_mma(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_mma *mma = product(emit);
+    uint32_t row = 0;
+    for (enum ff__ptx_matrix which = FF__PTX_A; which <= FF__PTX_C; which++)
+        row = leave_registers(emit, row, which, ff__ptx_mma_words(mma, which),
+                              mma->types[which] == FF__PTX_F64);
+}
+
+static void leave_rows(struct ff__ptx_emit *emit, uint32_t operand) {
+    leave_wide(emit, 0,
+               ff__ptx_address(emit, ff__ptx_operand_of(emit, operand),
+                               ff__ptx_space_of(emit->instruction), FF__PTX_IN_LANE));
 }
 
 static void need_operands(struct ff__ptx_emit *emit, uint32_t least) {
@@ -216,14 +262,22 @@ void ff__ptx_emit_wait(struct ff__ptx_emit *emit) {
         leave(emit, 1, 1, FF__PTX_B32);
         return;
     case OP(mma):
+    case OP(wmma):
         need_operands(emit, 4);
         leave_mma(emit);
         return;
+    case OP(movmatrix):
+        need_operands(emit, 2);
+        leave(emit, 0, 1, FF__PTX_B32);
+        return;
+    case OP(stmatrix):
+        need_operands(emit, 2);
+        leave_rows(emit, 0);
+        leave_registers(emit, 2, 1, ldmatrix_shape(emit) % 8, false);
+        return;
     case OP(ldmatrix):
         need_operands(emit, 2);
-        leave_wide(emit, 0,
-                   ff__ptx_address(emit, ff__ptx_operand_of(emit, 1),
-                                   ff__ptx_space_of(emit->instruction), FF__PTX_IN_LANE));
+        leave_rows(emit, 1);
         return;
     default:
         return;
@@ -249,10 +303,22 @@ static void take(struct ff__ptx_emit *emit, uint32_t index, enum ff__ptx_type ty
         ff__ptx_assign(emit, to, type, found(emit, index));
 }
 
+static void take_words(struct ff__ptx_emit *emit, uint32_t words, bool wide) {
+    uint32_t count = wide ? words / 2 : words;
+    ff__ptx_need_registers(emit, ff__ptx_operand_of(emit, 0), count);
+    for (uint32_t i = 0; i < count && !wide; i++)
+        take(emit, i, FF__PTX_B32);
+    for (uint32_t i = 0; i < count && wide; i++)
+        ff__ptx_assign(emit, result(emit, i), FF__PTX_B64,
+                       ff__ptx_format(emit, "((u64)%s | (u64)%s << 32)", found(emit, 2 * i),
+                                      found(emit, 2 * i + 1)));
+}
+
 void ff__ptx_emit_waited(struct ff__ptx_emit *emit) {
     uint32_t shape;
     switch (ff__ptx_wait_kind(emit, &shape)) {
     case FF_PTX_BARRIER:
+    case FF_PTX_STMATRIX:
     case FF_PTX_ARRIVE:
     case FF_PTX_WARP_SYNC:
         return;
@@ -264,9 +330,11 @@ void ff__ptx_emit_waited(struct ff__ptx_emit *emit) {
         take(emit, 0, FF__PTX_PRED);
         return;
     case FF_PTX_MMA:
+        take_words(emit, ff__ptx_mma_words(product(emit), FF__PTX_D),
+                   product(emit)->types[FF__PTX_D] == FF__PTX_F64);
+        return;
     case FF_PTX_LDMATRIX:
-        for (uint32_t i = 0; i < FF_PTX_OUT; i++)
-            take(emit, i, FF__PTX_B32);
+        take_words(emit, shape % 8, false);
         return;
     default:
         take(emit, 0, FF__PTX_B32);

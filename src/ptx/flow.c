@@ -23,7 +23,11 @@ bool ff__ptx_suspends(const struct ff__ptx_instruction *instruction) {
     case OP(activemask):
     case OP(mma):
     case OP(ldmatrix):
+    case OP(stmatrix):
+    case OP(movmatrix):
         return true;
+    case OP(wmma):
+        return ff__ptx_has(instruction, FF__PTX_M_MMA);
     default:
         return false;
     }
@@ -57,6 +61,8 @@ static bool has_no_result(const struct ff__ptx_instruction *instruction) {
     case OP(bar):
     case OP(barrier):
         return !ff__ptx_has(instruction, FF__PTX_M_RED);
+    case OP(wmma):
+        return ff__ptx_has(instruction, FF__PTX_M_STORE);
     default:
         return false;
     }

@@ -1,175 +1,286 @@
 #include "ptx/mma.h"
 
 #include "ptx/device/half.h"
-#include <stdbool.h>
 #include <string.h>
 
-enum { LANES = FF_PTX_WARP, ROWS = 16, COLUMNS = 8, REAL_DEPTH = 16, INTEGER_DEPTH = 32 };
+enum { LANES = FF_PTX_WARP, LINES = 32, REAL_DEPTH = 16, INTEGER_DEPTH = 64, PANEL = 8 };
 
-/* Types of elements: what a register of 32 bits holds one, two or four of. */
-enum element { F16, BF16, TF32, S8, U8 };
-
-static const struct shape {
-    uint8_t depth; /* columns of A, rows of B */
-    uint8_t a, b;  /* enum element */
-    bool halves;   /* C and D are f16 */
-} shapes[] = {
-    [FF_PTX_M16N8K8_F16] = {8, F16, F16, true},
-    [FF_PTX_M16N8K8_F16_F32] = {8, F16, F16, false},
-    [FF_PTX_M16N8K16_F16] = {16, F16, F16, true},
-    [FF_PTX_M16N8K16_F16_F32] = {16, F16, F16, false},
-    [FF_PTX_M16N8K8_BF16] = {8, BF16, BF16, false},
-    [FF_PTX_M16N8K16_BF16] = {16, BF16, BF16, false},
-    [FF_PTX_M16N8K4_TF32] = {4, TF32, TF32, false},
-    [FF_PTX_M16N8K8_TF32] = {8, TF32, TF32, false},
-    [FF_PTX_M16N8K16_S8] = {16, S8, S8, false},
-    [FF_PTX_M16N8K16_U8] = {16, U8, U8, false},
-    [FF_PTX_M16N8K16_S8_U8] = {16, S8, U8, false},
-    [FF_PTX_M16N8K16_U8_S8] = {16, U8, S8, false},
-    [FF_PTX_M16N8K32_S8] = {32, S8, S8, false},
-    [FF_PTX_M16N8K32_U8] = {32, U8, U8, false},
-    [FF_PTX_M16N8K32_S8_U8] = {32, S8, U8, false},
-    [FF_PTX_M16N8K32_U8_S8] = {32, U8, S8, false},
+const struct ff__ptx_mma ff__ptx_mmas[] = {
+#define FF_PTX_MMA(shape, rows, columns, depth, wmma, d, a, b, c)                                  \
+    {FF__PTX_M_##shape,                                                                            \
+     rows,                                                                                         \
+     columns,                                                                                      \
+     depth,                                                                                        \
+     wmma,                                                                                         \
+     {FF__PTX_##d, FF__PTX_##a, FF__PTX_##b, FF__PTX_##c}},
+#include "ptx/mma.def"
 };
+const uint32_t ff__ptx_mma_count = sizeof ff__ptx_mmas / sizeof *ff__ptx_mmas;
+
+uint32_t ff__ptx_mma_bits(uint8_t type) {
+    return type >= FF__PTX_TYPES ? 4 : 8 * ff__ptx_type_size(type);
+}
+
+uint32_t ff__ptx_mma_elements(const struct ff__ptx_mma *mma, enum ff__ptx_matrix which) {
+    uint32_t rows = which == FF__PTX_B ? mma->depth : mma->rows;
+    uint32_t columns = which == FF__PTX_A ? mma->depth : mma->columns;
+    return rows * columns / LANES;
+}
+
+uint32_t ff__ptx_mma_words(const struct ff__ptx_mma *mma, enum ff__ptx_matrix which) {
+    uint8_t type = mma->types[which];
+    if (mma->wmma && type == FF__PTX_F16 && (which == FF__PTX_A || which == FF__PTX_B))
+        return 8;
+    return ff__ptx_mma_elements(mma, which) * ff__ptx_mma_bits(type) / 32;
+}
 
 /* ---- places ----
  *
- * Lanes are eight groups of four. A register has `packed` neighbours along the depth, so a group
- * spans 4 * packed of it, and the next register but one (of A; of B the next) goes on there. */
+ * Lanes of mma are eight groups of four. A register has `packed` neighbours along the depth, so a
+ * group spans 4 * packed of it, and the next register but one (of A with 16 rows; of others the
+ * next) goes on there. Who calls these has constants for `layout` and `packed`. */
+
+enum fragment_layout { BY_GROUPS, BY_HALVES, IN_TURN };
+
+#define INLINE static inline __attribute__((always_inline))
+
+static enum fragment_layout layout_of(const struct ff__ptx_mma *mma, enum ff__ptx_matrix which) {
+    if (mma->wmma)
+        return IN_TURN;
+    return which == FF__PTX_A && mma->rows == 16 ? BY_HALVES : BY_GROUPS;
+}
+
+/* All extents are powers of two. */
+static uint32_t shift_of(uint32_t extent) {
+    return (uint32_t)__builtin_ctz(extent);
+}
 
 struct place {
     uint32_t line, depth; /* row of A or column of B; of the first element */
 };
 
-static struct place place_in_a(uint32_t lane, uint32_t reg, uint32_t packed) {
-    return (struct place){lane / 4 + reg % 2 * 8, (reg / 2 * 4 + lane % 4) * packed};
-}
-
-static struct place place_in_b(uint32_t lane, uint32_t reg, uint32_t packed) {
+INLINE struct place place_in(enum fragment_layout layout, uint32_t elements, uint32_t shift,
+                             uint32_t lane, uint32_t reg, uint32_t packed) {
+    uint32_t at = lane * elements + reg * packed;
+    if (layout == IN_TURN)
+        return (struct place){at >> shift, at & ((1u << shift) - 1)};
+    if (layout == BY_HALVES)
+        return (struct place){lane / 4 + reg % 2 * 8, (reg / 2 * 4 + lane % 4) * packed};
     return (struct place){lane / 4, (reg * 4 + lane % 4) * packed};
 }
 
-/* Elements 0 to 3 of a lane in C and D. */
-static uint32_t row_of(uint32_t lane, uint32_t element) {
-    return lane / 4 + element / 2 * 8;
-}
-
-static uint32_t column_of(uint32_t lane, uint32_t element) {
-    return lane % 4 * 2 + element % 2;
+/* An element of a lane in C and D. */
+INLINE struct place place_of_sum(bool wmma, uint32_t elements, uint32_t shift, uint32_t lane,
+                                 uint32_t element) {
+    uint32_t at = lane * elements + element;
+    if (wmma)
+        return (struct place){at >> shift, at & ((1u << shift) - 1)};
+    return (struct place){lane / 4 + element / 2 * 8, lane % 4 * 2 + element % 2};
 }
 
 /* ---- real numbers ---- */
 
-static uint32_t packed_reals(enum element type) {
-    return type == TF32 ? 1 : 2;
+static double wide(const uint32_t *words, uint32_t lane) {
+    return as_f64(words[lane] | (uint64_t)words[LANES + lane] << 32);
+}
+
+static uint32_t reals_packed(uint8_t type) {
+    return type == FF__PTX_F16 || type == FF__PTX_BF16 ? 2 : 1;
+}
+
+static uint32_t words_of_register(uint8_t type) {
+    return type == FF__PTX_F64 ? 2 : 1;
 }
 
 /* The elements of one register in all lanes. */
-static void read_reals(enum element type, const uint32_t *words, float values[2][LANES]) {
-    for (uint32_t l = 0; type == F16 && l < LANES; l++) {
+static void read_reals(uint8_t type, const uint32_t *words, double values[2][LANES]) {
+    for (uint32_t l = 0; type == FF__PTX_F16 && l < LANES; l++) {
         values[0][l] = cvt_f32_f16(words[l] & 0xffff);
         values[1][l] = cvt_f32_f16((uint16_t)(words[l] >> 16));
     }
-    for (uint32_t l = 0; type == BF16 && l < LANES; l++) {
+    for (uint32_t l = 0; type == FF__PTX_BF16 && l < LANES; l++) {
         values[0][l] = as_f32(words[l] << 16);
         values[1][l] = as_f32(words[l] & 0xffff0000u);
     }
-    for (uint32_t l = 0; type == TF32 && l < LANES; l++)
+    for (uint32_t l = 0; type == FF__PTX_TF32 && l < LANES; l++)
         values[0][l] = as_f32(words[l] & 0xffffe000u);
+    for (uint32_t l = 0; type == FF__PTX_F32 && l < LANES; l++)
+        values[0][l] = as_f32(words[l]);
+    for (uint32_t l = 0; type == FF__PTX_F64 && l < LANES; l++)
+        values[0][l] = wide(words, l);
 }
 
-static uint32_t read_a(const struct shape *shape, const uint32_t *words,
-                       double a[ROWS][REAL_DEPTH]) {
-    uint32_t packed = packed_reals(shape->a), count = shape->depth / packed / 2;
-    for (uint32_t reg = 0; reg < count; reg++) {
-        float values[2][LANES];
-        read_reals(shape->a, words + reg * LANES, values);
+INLINE void place_reals(enum fragment_layout layout, uint32_t packed, const struct ff__ptx_mma *mma,
+                        enum ff__ptx_matrix which, const uint32_t *words,
+                        double lines[LINES][REAL_DEPTH]) {
+    uint8_t type = mma->types[which];
+    uint32_t elements = ff__ptx_mma_elements(mma, which), shift = shift_of(mma->depth);
+    for (uint32_t reg = 0; reg * packed < elements; reg++) {
+        double values[2][LANES];
+        read_reals(type, words + reg * words_of_register(type) * LANES, values);
         for (uint32_t l = 0; l < LANES; l++) {
-            struct place place = place_in_a(l, reg, packed);
-            for (uint32_t i = 0; i < packed; i++)
-                a[place.line][place.depth + i] = values[i][l];
+            struct place place = place_in(layout, elements, shift, l, reg, packed);
+            for (uint32_t k = 0; k < packed; k++)
+                lines[place.line][place.depth + k] = values[k][l];
         }
     }
-    return count;
 }
 
-static uint32_t read_b(const struct shape *shape, const uint32_t *words,
-                       double b[REAL_DEPTH][COLUMNS]) {
-    uint32_t packed = packed_reals(shape->b), count = shape->depth / packed / 4;
-    for (uint32_t reg = 0; reg < count; reg++) {
-        float values[2][LANES];
-        read_reals(shape->b, words + reg * LANES, values);
-        for (uint32_t l = 0; l < LANES; l++) {
-            struct place place = place_in_b(l, reg, packed);
-            for (uint32_t i = 0; i < packed; i++)
-                b[place.depth + i][place.line] = values[i][l];
-        }
+/* A and B: a line is a row of A or a column of B. */
+static void read_lines(const struct ff__ptx_mma *mma, enum ff__ptx_matrix which,
+                       const uint32_t *words, double lines[LINES][REAL_DEPTH]) {
+    bool two = reals_packed(mma->types[which]) == 2;
+    switch (layout_of(mma, which)) {
+    case IN_TURN:
+        place_reals(IN_TURN, two ? 2 : 1, mma, which, words, lines);
+        return;
+    case BY_HALVES:
+        if (two)
+            place_reals(BY_HALVES, 2, mma, which, words, lines);
+        else
+            place_reals(BY_HALVES, 1, mma, which, words, lines);
+        return;
+    default:
+        if (two)
+            place_reals(BY_GROUPS, 2, mma, which, words, lines);
+        else
+            place_reals(BY_GROUPS, 1, mma, which, words, lines);
     }
-    return count;
 }
 
-static void read_c(const struct shape *shape, const uint32_t *words, double c[ROWS][COLUMNS]) {
-    for (uint32_t i = 0; i < 4; i++)
-        for (uint32_t l = 0; l < LANES; l++)
-            c[row_of(l, i)][column_of(l, i)] =
-                shape->halves ? cvt_f32_f16(words[i / 2 * LANES + l] >> i % 2 * 16 & 0xffff)
-                              : as_f32(words[i * LANES + l]);
+INLINE void read_sums(bool wmma, const struct ff__ptx_mma *mma, const uint32_t *words,
+                      double c[LINES][LINES]) {
+    uint8_t type = mma->types[FF__PTX_C];
+    uint32_t elements = ff__ptx_mma_elements(mma, FF__PTX_C), packed = reals_packed(type);
+    uint32_t shift = shift_of(mma->columns);
+    for (uint32_t i = 0; i < elements; i += packed, words += words_of_register(type) * LANES) {
+        double values[2][LANES];
+        read_reals(type, words, values);
+        for (uint32_t k = 0; k < packed; k++)
+            for (uint32_t l = 0; l < LANES; l++) {
+                struct place place = place_of_sum(wmma, elements, shift, l, i + k);
+                c[place.line][place.depth] = values[k][l];
+            }
+    }
 }
 
 static uint32_t as_single(double value) {
     return value == value ? as_u32((float)value) : 0x7fffffff;
 }
 
-static void write_d(const struct shape *shape, double d[ROWS][COLUMNS], uint32_t *words) {
-    for (uint32_t i = 0; i < 4; i += shape->halves ? 2 : 1, words += LANES)
+static void write_wide(double value, uint32_t *words, uint32_t lane) {
+    uint64_t bits = value == value ? as_u64(value) : 0x7fffffffffffffff;
+    words[lane] = (uint32_t)bits;
+    words[LANES + lane] = (uint32_t)(bits >> 32);
+}
+
+INLINE void write_sums(bool wmma, const struct ff__ptx_mma *mma, double d[LINES][LINES],
+                       uint32_t *words) {
+    uint8_t type = mma->types[FF__PTX_D];
+    uint32_t elements = ff__ptx_mma_elements(mma, FF__PTX_D), packed = reals_packed(type);
+    uint32_t shift = shift_of(mma->columns);
+    for (uint32_t i = 0; i < elements; i += packed, words += words_of_register(type) * LANES)
         for (uint32_t l = 0; l < LANES; l++) {
-            const double *from = &d[row_of(l, i)][column_of(l, i)];
-            words[l] = shape->halves ? cvt_f16_f64(from[0]) | (uint32_t)cvt_f16_f64(from[1]) << 16
-                                     : as_single(from[0]);
+            struct place place = place_of_sum(wmma, elements, shift, l, i);
+            const double *from = &d[place.line][place.depth];
+            if (type == FF__PTX_F64)
+                write_wide(*from, words, l);
+            else if (type == FF__PTX_F16)
+                words[l] = cvt_f16_f64(from[0]) | (uint32_t)cvt_f16_f64(from[1]) << 16;
+            else
+                words[l] = as_single(*from);
         }
 }
 
-static void multiply_reals(const struct shape *shape, const uint32_t *in, uint32_t *out) {
-    double a[ROWS][REAL_DEPTH], b[REAL_DEPTH][COLUMNS], c[ROWS][COLUMNS];
-    in += read_a(shape, in, a) * LANES;
-    in += read_b(shape, in, b) * LANES;
-    read_c(shape, in, c);
-    for (uint32_t row = 0; row < ROWS; row++)
-        for (uint32_t k = 0; k < shape->depth; k++)
-            for (uint32_t column = 0; column < COLUMNS; column++)
-                c[row][column] += a[row][k] * b[k][column];
-    write_d(shape, c, out);
+/* Sums of eight neighbours in a row. */
+static void add_products(uint32_t depth, const double *a, double b[REAL_DEPTH][LINES],
+                         uint32_t first, double *c) {
+    double sums[PANEL];
+    memcpy(sums, c + first, sizeof sums);
+    for (uint32_t k = 0; k < depth; k++)
+        for (uint32_t i = 0; i < PANEL; i++)
+            sums[i] += a[k] * b[k][first + i];
+    memcpy(c + first, sums, sizeof sums);
+}
+
+INLINE void multiply_reals(bool wmma, const struct ff__ptx_mma *mma, const uint32_t *in,
+                           uint32_t *out) {
+    double a[LINES][REAL_DEPTH], columns[LINES][REAL_DEPTH];
+    double b[REAL_DEPTH][LINES], c[LINES][LINES];
+    read_lines(mma, FF__PTX_A, in, a);
+    in += ff__ptx_mma_words(mma, FF__PTX_A) * LANES;
+    read_lines(mma, FF__PTX_B, in, columns);
+    in += ff__ptx_mma_words(mma, FF__PTX_B) * LANES;
+    read_sums(wmma, mma, in, c);
+    for (uint32_t column = 0; column < mma->columns; column++)
+        for (uint32_t k = 0; k < mma->depth; k++)
+            b[k][column] = columns[column][k];
+    for (uint32_t row = 0; row < mma->rows; row++)
+        for (uint32_t first = 0; first < mma->columns; first += PANEL)
+            add_products(mma->depth, a[row], b, first, c[row]);
+    write_sums(wmma, mma, c, out);
 }
 
 /* ---- integers ---- */
 
-static int16_t integer_at(enum element type, uint32_t word, uint32_t index) {
-    uint32_t byte = word >> 8 * index & 0xff;
-    return (int16_t)(type == S8 ? (int8_t)byte : (int32_t)byte);
+INLINE void place_whole(enum fragment_layout layout, uint32_t bits, const struct ff__ptx_mma *mma,
+                        enum ff__ptx_matrix which, const uint32_t *words,
+                        int16_t lines[LINES][INTEGER_DEPTH]) {
+    uint8_t type = mma->types[which];
+    uint32_t elements = ff__ptx_mma_elements(mma, which), shift = shift_of(mma->depth);
+    int32_t sign = type == FF__PTX_S8 || type == FF__PTX_S4 ? 1 << (bits - 1) : 0;
+    for (uint32_t reg = 0; reg * 32 / bits < elements; reg++, words += LANES)
+        for (uint32_t l = 0; l < LANES; l++) {
+            struct place place = place_in(layout, elements, shift, l, reg, 32 / bits);
+            for (uint32_t i = 0; i < 32 / bits; i++) {
+                int32_t value = (int32_t)(words[l] >> i * bits & ((1u << bits) - 1));
+                lines[place.line][place.depth + i] = (int16_t)((value ^ sign) - sign);
+            }
+        }
 }
 
-static void multiply_integers(const struct shape *shape, bool saturates, const uint32_t *in,
+static void read_integers(const struct ff__ptx_mma *mma, enum ff__ptx_matrix which,
+                          const uint32_t *words, int16_t lines[LINES][INTEGER_DEPTH]) {
+    bool bytes = ff__ptx_mma_bits(mma->types[which]) == 8;
+    switch (layout_of(mma, which)) {
+    case IN_TURN: /* of bytes alone */
+        place_whole(IN_TURN, 8, mma, which, words, lines);
+        return;
+    case BY_HALVES:
+        if (bytes)
+            place_whole(BY_HALVES, 8, mma, which, words, lines);
+        else
+            place_whole(BY_HALVES, 4, mma, which, words, lines);
+        return;
+    default:
+        if (bytes)
+            place_whole(BY_GROUPS, 8, mma, which, words, lines);
+        else
+            place_whole(BY_GROUPS, 4, mma, which, words, lines);
+    }
+}
+
+static int32_t product(const int16_t *x, const int16_t *y, uint32_t depth) {
+    int32_t sum = 0;
+    for (; depth != 0; depth -= 2 * PANEL, x += 2 * PANEL, y += 2 * PANEL)
+        for (uint32_t k = 0; k < 2 * PANEL; k++)
+            sum += x[k] * y[k];
+    return sum;
+}
+
+static void multiply_integers(const struct ff__ptx_mma *mma, bool saturates, const uint32_t *in,
                               uint32_t *out) {
-    int16_t a[ROWS][INTEGER_DEPTH] = {0}, b[COLUMNS][INTEGER_DEPTH] = {0};
-    for (uint32_t reg = 0; reg < shape->depth / 8u; reg++, in += LANES)
+    int16_t a[LINES][INTEGER_DEPTH], b[LINES][INTEGER_DEPTH];
+    uint32_t elements = ff__ptx_mma_elements(mma, FF__PTX_D), shift = shift_of(mma->columns);
+    read_integers(mma, FF__PTX_A, in, a);
+    in += ff__ptx_mma_words(mma, FF__PTX_A) * LANES;
+    read_integers(mma, FF__PTX_B, in, b);
+    in += ff__ptx_mma_words(mma, FF__PTX_B) * LANES;
+    for (uint32_t i = 0; i < elements; i++)
         for (uint32_t l = 0; l < LANES; l++) {
-            struct place place = place_in_a(l, reg, 4);
-            for (uint32_t i = 0; i < 4; i++)
-                a[place.line][place.depth + i] = integer_at(shape->a, in[l], i);
-        }
-    for (uint32_t reg = 0; reg < shape->depth / 16u; reg++, in += LANES)
-        for (uint32_t l = 0; l < LANES; l++) {
-            struct place place = place_in_b(l, reg, 4);
-            for (uint32_t i = 0; i < 4; i++)
-                b[place.line][place.depth + i] = integer_at(shape->b, in[l], i);
-        }
-    for (uint32_t i = 0; i < 4; i++)
-        for (uint32_t l = 0; l < LANES; l++) {
-            const int16_t *x = a[row_of(l, i)], *y = b[column_of(l, i)];
-            int32_t products = 0;
-            for (uint32_t k = 0; k < INTEGER_DEPTH; k++)
-                products += x[k] * y[k];
-            int64_t sum = (int64_t)(int32_t)in[i * LANES + l] + products;
+            struct place place = place_of_sum(mma->wmma, elements, shift, l, i);
+            int64_t sum = (int64_t)(int32_t)in[i * LANES + l] +
+                          product(a[place.line], b[place.depth], mma->depth);
             if (saturates)
                 sum = sum < INT32_MIN ? INT32_MIN : sum > INT32_MAX ? INT32_MAX : sum;
             out[i * LANES + l] = (uint32_t)sum;
@@ -177,32 +288,73 @@ static void multiply_integers(const struct shape *shape, bool saturates, const u
 }
 
 void ff__ptx_mma(uint32_t shape, struct ff_ptx_lanes *lanes) {
-    const struct shape *found = &shapes[shape % FF_PTX_MMA_SATURATE];
-    if (found->a == S8 || found->a == U8)
-        multiply_integers(found, shape >= FF_PTX_MMA_SATURATE, lanes->in, lanes->out);
+    const struct ff__ptx_mma *mma = &ff__ptx_mmas[shape % FF__PTX_SATURATE];
+    if (mma->types[FF__PTX_D] == FF__PTX_S32)
+        multiply_integers(mma, shape >= FF__PTX_SATURATE, lanes->in, lanes->out);
+    else if (mma->wmma)
+        multiply_reals(true, mma, lanes->in, lanes->out);
     else
-        multiply_reals(found, lanes->in, lanes->out);
+        multiply_reals(false, mma, lanes->in, lanes->out);
 }
 
-/* ---- loads ---- */
+/* ---- loads, stores, transposition ----
+ *
+ * Of matrices of eight rows of eight halves. Each lane has two neighbours of a row, lane 4 * r + p
+ * those at 2 * p of row r. Lane 8 * m + r has the address of row r of matrix m. */
 
-static uint32_t half_at(uint64_t address, uint32_t index) {
+static void rows_of(const struct ff_ptx_lanes *lanes, uint32_t matrix, uint64_t rows[8]) {
+    for (uint32_t i = 0; i < 8; i++)
+        rows[i] = lanes->in[matrix * 8 + i] | (uint64_t)lanes->in[LANES + matrix * 8 + i] << 32;
+}
+
+static uint8_t *place_of(uint64_t row, uint32_t index) {
+    return (uint8_t *)(uintptr_t)row + index * sizeof(uint16_t);
+}
+
+static uint32_t half_at(uint64_t row, uint32_t index) {
     uint16_t half;
-    memcpy(&half, (const uint8_t *)(uintptr_t)address + index * sizeof half, sizeof half);
+    memcpy(&half, place_of(row, index), sizeof half);
     return half;
 }
 
-/* Eight rows of eight halves each: lane 8 * m + r has the address of row r of matrix m. */
+static void put_half(uint64_t row, uint32_t index, uint32_t word) {
+    uint16_t half = (uint16_t)word;
+    memcpy(place_of(row, index), &half, sizeof half);
+}
+
 void ff__ptx_ldmatrix(uint32_t shape, struct ff_ptx_lanes *lanes) {
     for (uint32_t matrix = 0; matrix < shape % 8; matrix++) {
         uint64_t rows[8];
-        for (uint32_t i = 0; i < 8; i++)
-            rows[i] = lanes->in[matrix * 8 + i] | (uint64_t)lanes->in[LANES + matrix * 8 + i] << 32;
+        rows_of(lanes, matrix, rows);
         for (uint32_t l = 0; l < LANES; l++) {
             uint32_t line = l / 4, at = l % 4 * 2;
             lanes->out[matrix * LANES + l] =
                 shape >= 8 ? half_at(rows[at], line) | half_at(rows[at + 1], line) << 16
                            : half_at(rows[line], at) | half_at(rows[line], at + 1) << 16;
         }
+    }
+}
+
+void ff__ptx_stmatrix(uint32_t shape, struct ff_ptx_lanes *lanes) {
+    for (uint32_t matrix = 0; matrix < shape % 8; matrix++) {
+        uint64_t rows[8];
+        rows_of(lanes, matrix, rows);
+        for (uint32_t i = 0; i < 2 * LANES; i++) {
+            uint32_t l = i / 2, line = l / 4, at = l % 4 * 2 + i % 2;
+            uint32_t half = lanes->in[(2 + matrix) * LANES + l] >> i % 2 * 16;
+            put_half(rows[shape >= 8 ? at : line], shape >= 8 ? line : at, half);
+        }
+    }
+}
+
+void ff__ptx_movmatrix(struct ff_ptx_lanes *lanes) {
+    for (uint32_t l = 0; l < LANES; l++) {
+        uint32_t word = 0;
+        for (uint32_t i = 0; i < 2;
+             i++) { /* its element (l / 4, at) is (at, l / 4) of the source */
+            uint32_t at = l % 4 * 2 + i, column = l / 4;
+            word |= (lanes->in[at * 4 + column / 2] >> column % 2 * 16 & 0xffff) << 16 * i;
+        }
+        lanes->out[l] = word;
     }
 }

@@ -192,6 +192,12 @@ void ff__ptx_warp(const struct ff_ptx_region *region, struct ff_ptx_lanes *lanes
     else if (region->wait == FF_PTX_LDMATRIX) {
         need_warp(members, block, "ldmatrix by a part of a warp");
         ff__ptx_ldmatrix(region->shape, lanes);
+    } else if (region->wait == FF_PTX_STMATRIX) {
+        need_warp(members, block, "stmatrix by a part of a warp");
+        ff__ptx_stmatrix(region->shape, lanes);
+    } else if (region->wait == FF_PTX_MOVMATRIX) {
+        need_warp(members, block, "movmatrix by a part of a warp");
+        ff__ptx_movmatrix(lanes);
     } else if (region->wait == FF_PTX_MMA) {
         need_warp(members, block, "mma by a part of a warp");
         ff__ptx_mma(region->shape, lanes);

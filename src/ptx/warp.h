@@ -18,8 +18,8 @@ uint32_t ff__ptx_warp_ready(const struct ff_ptx_region *region, const struct ff_
                             uint32_t here, uint32_t exited, bool stuck);
 
 /* Carries out what precedes `region`, one of WARP_SYNC to MMA in enum ff_ptx_wait, for the lanes
- * `members`, a result of ff__ptx_warp_ready(). Others' rows of `out` stay as they are. LDMATRIX and
- * MMA without a whole warp end the launch: block->services->fail(). */
+ * `members`, a result of ff__ptx_warp_ready(). Others' rows of `out` stay as they are. Matrices
+ * without a whole warp end the launch: block->services->fail(). */
 void ff__ptx_warp(const struct ff_ptx_region *region, struct ff_ptx_lanes *lanes, uint32_t members,
                   const struct ff_ptx_block *block);
 

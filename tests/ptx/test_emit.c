@@ -81,9 +81,43 @@ static void refuses_operands_of_another_kind(void **state) {
     expect_refused(".entry", "bar.sync [%r1]; ret;", "an address where a value should be");
 }
 
+static void refuses_other_numbers_of_registers(void **state) {
+    static const struct {
+        const char *body, *reason;
+    } rows[] = {
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f, %f, %f, %f}, "
+         "{%r0, %r1, %r2}, {%r0, %r1}, {%f, %f, %f, %f}; ret;",
+         "3 registers where 4 should be"},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f, %f, %f}, "
+         "{%r0, %r1, %r2, %r3}, {%r0, %r1}, {%f, %f, %f, %f}; ret;",
+         "3 registers where 4 should be"},
+        {"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r0, %r1}, {%r2}, {%r3, %r3}, "
+         "{%r0, %r1}; ret;",
+         "2 registers where 1 should be"},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r0, %r1}, [%d]; ret;",
+         "2 registers where 8 should be"},
+        {"wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%d], {%r0, %r1}; ret;",
+         "2 registers where 4 should be"},
+        {"wmma.load.a.sync.aligned.m16n16k16.global.f16 {%r0, %r1}, [%d]; ret;",
+         "this shape or this type is not supported"},
+        {"wmma.store.d.sync.aligned.row.m16n16k16.global.s8 [%d], {%r0, %r1}; ret;",
+         "this shape or this type is not supported"},
+        {"mma.sync.aligned.m8n8k32.row.col.s32.s4.u4.s32 {%r0, %r1}, {%r2}, {%r3}, {%r0, %r1}; "
+         "ret;",
+         "this shape or these types are not supported"},
+        {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, %r1}, [%r2]; ret;",
+         "2 registers where 4 should be"},
+        {"stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r2], {%r0}; ret;",
+         "1 registers where 2 should be"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect_refused(".entry", rows[i].body, rows[i].reason);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_branches_to_nowhere),
                                        cmocka_unit_test(refuses_operands_of_another_kind),
+                                       cmocka_unit_test(refuses_other_numbers_of_registers),
                                        cmocka_unit_test(refuses_sizes_that_no_gpu_has)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

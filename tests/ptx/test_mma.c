@@ -9,24 +9,61 @@ enum { LANES = FF_PTX_WARP };
 
 /* Elements as numbers of their type's bits; [row][column], B too. */
 struct matrices {
-    uint32_t a[16][32], b[32][8], c[16][8];
+    uint32_t a[16][64], b[64][8], c[16][8];
 };
 
 struct form {
-    int shape, depth, a_bits, c_bits; /* bits: of an element */
-    char a, b;                        /* h: f16, b: bf16, t: tf32, s, u: bytes */
+    int shape, rows, depth, a_bits, c_bits; /* bits: of an element */
+    char a, b;                              /* h: f16, b: bf16, t: tf32, s, u: integers */
 };
 
+/* With bytes, or integers of four bits. */
+#define INTEGERS(shape, rows, depth, bits)                                                         \
+    {shape, rows, depth, bits, 32, 's', 's'}, {shape, rows, depth, bits, 32, 's', 'u'},            \
+        {shape, rows, depth, bits, 32, 'u', 's'}, {                                                \
+        shape, rows, depth, bits, 32, 'u', 'u'                                                     \
+    }
+
 static const struct form forms[] = {
-    {FF_PTX_M16N8K8_F16, 8, 16, 16, 'h', 'h'},    {FF_PTX_M16N8K8_F16_F32, 8, 16, 32, 'h', 'h'},
-    {FF_PTX_M16N8K16_F16, 16, 16, 16, 'h', 'h'},  {FF_PTX_M16N8K16_F16_F32, 16, 16, 32, 'h', 'h'},
-    {FF_PTX_M16N8K8_BF16, 8, 16, 32, 'b', 'b'},   {FF_PTX_M16N8K16_BF16, 16, 16, 32, 'b', 'b'},
-    {FF_PTX_M16N8K4_TF32, 4, 32, 32, 't', 't'},   {FF_PTX_M16N8K8_TF32, 8, 32, 32, 't', 't'},
-    {FF_PTX_M16N8K16_S8, 16, 8, 32, 's', 's'},    {FF_PTX_M16N8K16_U8, 16, 8, 32, 'u', 'u'},
-    {FF_PTX_M16N8K16_S8_U8, 16, 8, 32, 's', 'u'}, {FF_PTX_M16N8K16_U8_S8, 16, 8, 32, 'u', 's'},
-    {FF_PTX_M16N8K32_S8, 32, 8, 32, 's', 's'},    {FF_PTX_M16N8K32_U8, 32, 8, 32, 'u', 'u'},
-    {FF_PTX_M16N8K32_S8_U8, 32, 8, 32, 's', 'u'}, {FF_PTX_M16N8K32_U8_S8, 32, 8, 32, 'u', 's'}};
+    {FF__PTX_M_M16N8K8, 16, 8, 16, 16, 'h', 'h'},   {FF__PTX_M_M16N8K8, 16, 8, 16, 32, 'h', 'h'},
+    {FF__PTX_M_M16N8K16, 16, 16, 16, 16, 'h', 'h'}, {FF__PTX_M_M16N8K16, 16, 16, 16, 32, 'h', 'h'},
+    {FF__PTX_M_M16N8K8, 16, 8, 16, 32, 'b', 'b'},   {FF__PTX_M_M16N8K16, 16, 16, 16, 32, 'b', 'b'},
+    {FF__PTX_M_M16N8K4, 16, 4, 32, 32, 't', 't'},   {FF__PTX_M_M16N8K8, 16, 8, 32, 32, 't', 't'},
+    INTEGERS(FF__PTX_M_M8N8K16, 8, 16, 8),          INTEGERS(FF__PTX_M_M16N8K16, 16, 16, 8),
+    INTEGERS(FF__PTX_M_M16N8K32, 16, 32, 8),        INTEGERS(FF__PTX_M_M8N8K32, 8, 32, 4),
+    INTEGERS(FF__PTX_M_M16N8K32, 16, 32, 4),        INTEGERS(FF__PTX_M_M16N8K64, 16, 64, 4)};
 enum { FORMS = sizeof forms / sizeof *forms };
+
+static uint8_t type_of(const struct form *form, char letter) {
+    switch (letter) {
+    case 'h':
+        return FF__PTX_F16;
+    case 'b':
+        return FF__PTX_BF16;
+    case 't':
+        return FF__PTX_TF32;
+    case 's':
+        return form->a_bits == 4 ? FF__PTX_S4 : FF__PTX_S8;
+    default:
+        return form->a_bits == 4 ? FF__PTX_U4 : FF__PTX_U8;
+    }
+}
+
+static bool is_whole(const struct form *form) {
+    return form->a_bits <= 8;
+}
+
+/* Its number in the table. */
+static uint32_t number_of(const struct form *form) {
+    uint8_t c = is_whole(form) ? FF__PTX_S32 : form->c_bits == 16 ? FF__PTX_F16 : FF__PTX_F32;
+    const uint8_t types[] = {c, type_of(form, form->a), type_of(form, form->b), c};
+    uint32_t i = 0;
+    while (i < ff__ptx_mma_count && (ff__ptx_mmas[i].wmma || ff__ptx_mmas[i].shape != form->shape ||
+                                     memcmp(ff__ptx_mmas[i].types, types, sizeof types) != 0))
+        i++;
+    assert_true(i < ff__ptx_mma_count);
+    return i;
+}
 
 /* ---- fragments: element i of a lane ---- */
 
@@ -42,9 +79,13 @@ static void place_a(const struct form *form, int lane, int i, int *row, int *col
         upper = i < 2 || (4 <= i && i < 6);
         *column = in_group * 2 + (i & 1) + (i < 4 ? 0 : 8);
         break;
-    default:
-        upper = i < 4 || (8 <= i && i < 12);
+    case 8:
+        upper = i < 4 || (8 <= i && i < 12) || form->rows == 8;
         *column = in_group * 4 + (i & 3) + (i < 8 ? 0 : 16);
+        break;
+    default:
+        upper = i < 8 || (16 <= i && i < 24) || form->rows == 8;
+        *column = in_group * 8 + (i & 7) + (i < 16 ? 0 : 32);
     }
     *row = upper ? group : group + 8;
 }
@@ -59,8 +100,11 @@ static void place_b(const struct form *form, int lane, int i, int *row, int *col
     case 16:
         *row = in_group * 2 + (i & 1) + (i < 2 ? 0 : 8);
         break;
-    default:
+    case 8:
         *row = in_group * 4 + (i & 3) + (i < 4 ? 0 : 16);
+        break;
+    default:
+        *row = in_group * 8 + (i & 7) + (i < 8 ? 0 : 32);
     }
 }
 
@@ -75,7 +119,8 @@ static void put(uint32_t *row, int lane, int bits, int i, uint32_t value) {
 
 static void lay_out(const struct form *form, const struct matrices *m,
                     uint32_t in[FF_PTX_IN][LANES]) {
-    int row, column, rows_a = form->depth * form->a_bits / 64, rows_b = rows_a / 2;
+    int row, column, rows_a = form->rows * form->depth * form->a_bits / 1024;
+    int rows_b = form->depth * form->a_bits / 128;
     memset(in, 0, sizeof(uint32_t) * FF_PTX_IN * LANES);
     for (int lane = 0; lane < LANES; lane++) {
         for (int i = 0; i < rows_a * 32 / form->a_bits; i++) {
@@ -86,46 +131,48 @@ static void lay_out(const struct form *form, const struct matrices *m,
             place_b(form, lane, i, &row, &column);
             put(in[rows_a], lane, form->a_bits, i, m->b[row][column]);
         }
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < form->rows / 4; i++) {
             place_c(lane, i, &row, &column);
             put(in[rows_a + rows_b], lane, form->c_bits, i, m->c[row][column]);
         }
     }
 }
 
-static void multiply(const struct form *form, const struct matrices *m, int added,
+static void multiply(const struct form *form, const struct matrices *m, uint32_t added,
                      uint32_t d[16][8]) {
     uint32_t in[FF_PTX_IN][LANES], out[FF_PTX_OUT][LANES];
     struct ff_ptx_lanes lanes = {.in = *in, .out = *out, .count = LANES};
     lay_out(form, m, in);
     memset(out, 0xa5, sizeof out);
-    ff__ptx_mma((uint32_t)(form->shape + added), &lanes);
+    ff__ptx_mma(number_of(form) + added, &lanes);
     for (int lane = 0; lane < LANES; lane++)
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < form->rows / 4; i++) {
             int row, column;
             place_c(lane, i, &row, &column);
             d[row][column] =
                 form->c_bits == 32 ? out[i][lane] : out[i / 2][lane] >> i % 2 * 16 & 0xffff;
         }
-    for (int row = form->c_bits / 8; row < FF_PTX_OUT; row++)
+    for (int row = form->rows * form->c_bits / 128; row < FF_PTX_OUT; row++)
         for (int lane = 0; lane < LANES; lane++)
             assert_int_equal(out[row][lane], 0xa5a5a5a5u);
 }
 
 /* ---- integers ---- */
 
-static int64_t byte_value(char type, uint32_t bits) {
-    return type == 's' ? (int8_t)bits : (int64_t)bits;
+static int64_t whole_value(const struct form *form, char type, uint32_t bits) {
+    int64_t sign = INT64_C(1) << (form->a_bits - 1);
+    return type == 's' ? ((int64_t)bits ^ sign) - sign : (int64_t)bits;
 }
 
 static void check_integers(const struct form *form, const struct matrices *m, bool saturate) {
     uint32_t d[16][8];
-    multiply(form, m, saturate ? FF_PTX_MMA_SATURATE : 0, d);
-    for (int row = 0; row < 16; row++)
+    multiply(form, m, saturate ? FF__PTX_SATURATE : 0, d);
+    for (int row = 0; row < form->rows; row++)
         for (int column = 0; column < 8; column++) {
             int64_t sum = (int32_t)m->c[row][column];
             for (int k = 0; k < form->depth; k++)
-                sum += byte_value(form->a, m->a[row][k]) * byte_value(form->b, m->b[k][column]);
+                sum += whole_value(form, form->a, m->a[row][k]) *
+                       whole_value(form, form->b, m->b[k][column]);
             if (saturate && sum > INT32_MAX)
                 sum = INT32_MAX;
             if (saturate && sum < INT32_MIN)
@@ -141,15 +188,16 @@ static void integers(void **state) {
     struct ff__random random = ff__random_seeded(1);
     for (unsigned long i = 0; i < scaled_cases(40, 8); i++)
         for (const struct form *form = forms; form < forms + FORMS; form++) {
-            if (form->a_bits != 8)
+            if (!is_whole(form))
                 continue;
             struct matrices m;
+            uint32_t top = 1u << (form->a_bits - 1);
             for (int row = 0; row < 16; row++)
-                for (int k = 0; k < 32; k++)
-                    m.a[row][k] = i % 4 == 0 ? 0x80 : ff__random_below(&random, 256);
-            for (int k = 0; k < 32; k++)
+                for (int k = 0; k < form->depth; k++)
+                    m.a[row][k] = i % 4 == 0 ? top : ff__random_below(&random, 2 * top);
+            for (int k = 0; k < form->depth; k++)
                 for (int column = 0; column < 8; column++)
-                    m.b[k][column] = i % 4 == 0 ? 0x80 : ff__random_below(&random, 256);
+                    m.b[k][column] = i % 4 == 0 ? top : ff__random_below(&random, 2 * top);
             for (int row = 0; row < 16; row++)
                 for (int column = 0; column < 8; column++)
                     m.c[row][column] =
@@ -241,7 +289,7 @@ static void reals(void **state) {
     struct ff__random random = ff__random_seeded(2);
     for (unsigned long i = 0; i < scaled_cases(40, 8); i++)
         for (const struct form *form = forms; form < forms + FORMS; form++) {
-            if (form->a_bits == 8)
+            if (is_whole(form))
                 continue;
             struct matrices m;
             fill_reals(form, &m, &random);

@@ -53,6 +53,16 @@ static const char text[] =
     "ld.global.u32 %r7, [%rd5];\n" /* 16: each row a page of its own, twice */
     "setp.lt.u32 %p2, %r6, 2;\n"
     "@%p2 bra L;\n"
+    "ret;\n}\n"
+    ".visible .entry matrices(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
+    ".reg .b32 %r<8>; .reg .b64 %rd<2>;\n"
+    "ld.param.u64 %rd1, [a];\n"
+    /* 1: 16 rows of 32 bytes; 2: of 16 bytes; 3: all of 1024 bytes */
+    "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, "
+    "[%rd1], 32;\n"
+    "wmma.load.b.sync.aligned.row.m16n16k16.global.s8 {%r0, %r1}, [%rd1+4096], 64;\n"
+    "wmma.store.d.sync.aligned.col.m16n16k16.global.s32 [%rd1+8192], "
+    "{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7};\n"
     "ret;\n}\n";
 
 struct expected {
@@ -168,7 +178,8 @@ static void records_every_access(void **state) {
 }
 
 /* The lanes of a warp, in one row of the block or in two. */
-static void check_rows(uint32_t x, uint32_t y, const struct expected *expected, size_t count) {
+static void check_rows(const char *name, uint32_t x, uint32_t y, const struct expected *expected,
+                       size_t count) {
     char path[64];
     uint32_t unmanaged = 0, first_pc = 0;
     size_t seen = 0;
@@ -176,7 +187,7 @@ static void check_rows(uint32_t x, uint32_t y, const struct expected *expected, 
     struct ff_trace_event event;
     struct ff_error error = {0};
     snprintf(path, sizeof path, "record-%ld.trace", (long)getpid());
-    run(path, "rows", 1, x, y, &unmanaged);
+    run(path, name, 1, x, y, &unmanaged);
     assert_int_equal(ff_trace_open(path, &reader, NULL, &error), 0);
     unlink(path);
     while (ff_trace_read(reader, &event, &error) == 1) {
@@ -210,12 +221,22 @@ static void puts_rows_together(void **state) {
         {FF_TRACE_ACCESS, 0, 16, 4, 0, 32, false}, {FF_TRACE_ACCESS, 0, 16, 0, 1, 32, false},
         {FF_TRACE_WORK, 0, 0, 3, 0, 0, false}};
     (void)state;
-    check_rows(32, 1, one, sizeof one / sizeof *one);
-    check_rows(16, 2, two, sizeof two / sizeof *two);
+    check_rows("rows", 32, 1, one, sizeof one / sizeof *one);
+    check_rows("rows", 16, 2, two, sizeof two / sizeof *two);
+}
+
+static void records_matrices(void **state) {
+    static const struct expected expected[] = {{FF_TRACE_ACCESS, 0, 1, 2, 0, 512, false},
+                                               {FF_TRACE_ACCESS, 0, 2, 1, 1, 512, false},
+                                               {FF_TRACE_ACCESS, 0, 3, 1, 2, 1024, true},
+                                               {FF_TRACE_WORK, 0, 0, 1, 0, 0, false}};
+    (void)state;
+    check_rows("matrices", 32, 1, expected, sizeof expected / sizeof *expected);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(records_every_access),
-                                       cmocka_unit_test(puts_rows_together)};
+                                       cmocka_unit_test(puts_rows_together),
+                                       cmocka_unit_test(records_matrices)};
     return run_or_skip(tests);
 }

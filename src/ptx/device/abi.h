@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-    FF_PTX_ABI = 2,          /* of these structures; a cached module with another one is not used */
+    FF_PTX_ABI = 3,          /* of these structures; a cached module with another one is not used */
     FF_PTX_WARP = 32,        /* lanes of a warp */
     FF_PTX_MAX_LANES = 1024, /* threads of a block */
     FF_PTX_WORKSPACE = 256,  /* bytes for the barriers of a cooperative grid */
@@ -51,34 +51,16 @@ enum ff_ptx_wait {
     /* in: shared or generic address (low, high word); out: 1, 2 or 4 words. The number is in
      * `shape` of the region: 1, 2, 4, and 8 more for .trans */
     FF_PTX_LDMATRIX,
-    /* in: words of A, B, C as the instruction lists them; out: words of D. `shape` is a value of
-     * enum ff_ptx_mma */
+    /* in: as LDMATRIX, then 1, 2 or 4 words */
+    FF_PTX_STMATRIX,
+    FF_PTX_MOVMATRIX, /* in: word; out: word */
+    /* in: words of A, B, C as the instruction lists them; out: words of D. `shape` tells which
+     * product */
     FF_PTX_MMA,
     FF_PTX_WAITS
 };
 
-enum ff_ptx_mma {
-    FF_PTX_M16N8K8_F16, /* A, B f16; C, D f16: the accumulator follows in the name */
-    FF_PTX_M16N8K8_F16_F32,
-    FF_PTX_M16N8K16_F16,
-    FF_PTX_M16N8K16_F16_F32,
-    FF_PTX_M16N8K8_BF16, /* C, D f32 from here on */
-    FF_PTX_M16N8K16_BF16,
-    FF_PTX_M16N8K4_TF32,
-    FF_PTX_M16N8K8_TF32,
-    FF_PTX_M16N8K16_S8, /* C, D s32 from here on; A is s8, B is s8 */
-    FF_PTX_M16N8K16_U8,
-    FF_PTX_M16N8K16_S8_U8,
-    FF_PTX_M16N8K16_U8_S8,
-    FF_PTX_M16N8K32_S8,
-    FF_PTX_M16N8K32_U8,
-    FF_PTX_M16N8K32_S8_U8,
-    FF_PTX_M16N8K32_U8_S8,
-    FF_PTX_MMA_SHAPES,
-    FF_PTX_MMA_SATURATE = 64 /* added: .satfinite of the integer forms */
-};
-
-enum { FF_PTX_IN = 16, FF_PTX_OUT = 8 }; /* rows of words for operands and results */
+enum { FF_PTX_IN = 24, FF_PTX_OUT = 8 }; /* rows of words for operands and results */
 
 /* Threads that advance together: a warp, or the whole block where a kernel has no operation of
  * warps. Arrays have one element for each lane. */
@@ -159,7 +141,7 @@ typedef uint32_t ff_ptx_region_fn(struct ff_ptx_lanes *lanes, const struct ff_pt
 struct ff_ptx_region {
     ff_ptx_region_fn *run;
     uint32_t wait;  /* enum ff_ptx_wait: what precedes it */
-    uint32_t shape; /* of LDMATRIX, MMA */
+    uint32_t shape; /* of LDMATRIX, STMATRIX, MMA */
     uint32_t line;  /* of the module's PTX, for messages */
 };
 
