@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -139,4 +140,14 @@ int ff__child_exit_status(const struct ff__child_end *end) {
     if (WIFSIGNALED(end->wait_status))
         return FF__EXIT_SIGNAL + WTERMSIG(end->wait_status);
     return WEXITSTATUS(end->wait_status);
+}
+
+int ff__child_complain(const char *program, int status) {
+    if (status == -ENOENT)
+        return ff__complain(FF__EXIT_NOT_FOUND,
+                            "%s: no such program; give its path, or a name "
+                            "that is in PATH",
+                            program);
+    return ff__complain(FF__EXIT_CANNOT_EXECUTE, "%s cannot be executed: %s", program,
+                        strerror(-status));
 }

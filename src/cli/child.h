@@ -28,4 +28,8 @@ int ff__child_run(const struct ff__child *child, struct ff__child_end *end);
 /* What a shell would report: the exit status, or 128 and the signal. */
 int ff__child_exit_status(const struct ff__child_end *end);
 
+/* Says why a program did not start, of the status of ff__child_run(), and returns the exit status
+ * that a shell would. */
+int ff__child_complain(const char *program, int status);
+
 #endif

@@ -29,15 +29,9 @@ static void show_ours(const char *folder) {
     printf("%-10s %s\n", "in", folder);
 }
 
-/* Another driver is that of a GPU: ours is found only under farfault run. */
-static void show_other_driver(void) {
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    void *function = driver ? dlsym(driver, "cuInit") : NULL;
-    Dl_info info;
-    bool found = function && dladdr(function, &info);
-    printf("%-10s %s\n", "GPU driver", found ? info.dli_fname : "none");
-    if (driver)
-        dlclose(driver);
+static void show_gpu_driver(void) {
+    char path[PATH_MAX];
+    printf("%-10s %s\n", "GPU driver", ff__find_gpu_driver(path) ? path : "none");
 }
 
 static void show_compilers(void) {
@@ -53,7 +47,7 @@ int ff__cuda_show(void) {
         return ff__complain(FF__EXIT_FAILURE, "libcuda.so.1 is neither beside farfault nor where "
                                               "an installation has it");
     show_ours(folder);
-    show_other_driver();
+    show_gpu_driver();
     show_compilers();
     return 0;
 }

@@ -71,12 +71,17 @@ static void add_cuda(struct ff__environment *environment) {
     free(all);
 }
 
-void ff__environment_manage(struct ff__environment *environment, const char *preload,
-                            unsigned devices, const struct ff__book *book, const char *summary) {
+void ff__environment_preload(struct ff__environment *environment, const char *libraries) {
     const char *others = ff__environment_get(environment, "LD_PRELOAD");
-    char *all = others && others[0] ? ff__text("%s:%s", preload, others) : ff__text("%s", preload);
+    char *all =
+        others && others[0] ? ff__text("%s:%s", libraries, others) : ff__text("%s", libraries);
     ff__environment_set(environment, "LD_PRELOAD", "%s", all);
     free(all);
+}
+
+void ff__environment_manage(struct ff__environment *environment, const char *preload,
+                            unsigned devices, const struct ff__book *book, const char *summary) {
+    ff__environment_preload(environment, preload);
     add_cuda(environment);
     ff__environment_set(environment, "FARFAULT_REQUIRE", "1");
     ff__environment_set(environment, "FARFAULT_ACCOUNTS", "%s", book->path);

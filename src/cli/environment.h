@@ -19,6 +19,9 @@ void ff__environment_unset(struct ff__environment *environment, const char *name
 /* The value, or NULL. */
 const char *ff__environment_get(const struct ff__environment *environment, const char *name);
 
+/* Before what is preloaded already. `libraries`: as LD_PRELOAD has them. */
+void ff__environment_preload(struct ff__environment *environment, const char *libraries);
+
 /* What every program needs to run under farfault: the preload, which fails instead of stepping
  * aside, one PoCL device for each of ours, and the book for its account. `summary`: `text` if it
  * prints that, too, or `none`. */

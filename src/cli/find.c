@@ -3,8 +3,10 @@
 #include "backend/sim/machine/gpu.h"
 #include "cli/cli.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,17 +71,40 @@ bool ff__find_cuda(char out[PATH_MAX]) {
     return true;
 }
 
+bool ff__find_gpu_driver(char out[PATH_MAX]) {
+    char ours[PATH_MAX], path[PATH_MAX];
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    void *function = driver ? dlsym(driver, "cuInit") : NULL;
+    Dl_info info;
+    bool found = function && dladdr(function, &info) && realpath(info.dli_fname, out);
+    if (driver)
+        dlclose(driver);
+    return found && !(own_folder(path) == 0 && look(path, libraries, CUDA_DRIVER, path) &&
+                      realpath(path, ours) && strcmp(out, ours) == 0);
+}
+
+static int check_preload(const char *path) {
+    if (!strpbrk(path, " :"))
+        return 0;
+    return ff__complain(FF__EXIT_FAILURE,
+                        "the path %s has a space or a colon, which LD_PRELOAD cannot have; move "
+                        "farfault to another folder",
+                        path);
+}
+
+int ff__find_cuda_preload(char out[PATH_MAX]) {
+    int status = find("the library", libraries, CUDA_PRELOAD, out);
+    return status ? status : check_preload(out);
+}
+
 int ff__find_preload(char out[PATH_MAX]) {
     if (!FARFAULT_HAS_OPENCL)
         return ff__complain(FF__EXIT_FAILURE,
                             "this farfault is built without OpenCL, and runs no programs; build it "
                             "where the headers and the loader of OpenCL are installed");
     int status = find("the library", libraries, PRELOAD, out);
-    if (!status && strpbrk(out, " :"))
-        status = ff__complain(FF__EXIT_FAILURE,
-                              "the path %s has a space or a colon, which LD_PRELOAD cannot have; "
-                              "move farfault to another folder",
-                              out);
+    if (!status)
+        status = check_preload(out);
     if (!status)
         add_cuda(out);
     return status;

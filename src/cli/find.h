@@ -11,9 +11,13 @@ struct ff__gpu;
 /* The folder of our CUDA driver and what belongs to it. False: it was not built. */
 bool ff__find_cuda(char out[PATH_MAX]);
 
+/* The CUDA driver of a GPU, as a program would find it: none of ours. False: there is none. */
+bool ff__find_gpu_driver(char out[PATH_MAX]);
+
 /* Each returns 0 or, with one line on stderr, an exit status. The preloads, as LD_PRELOAD has them:
- * OpenCL's, and CUDA's if it was built. */
+ * OpenCL's, and CUDA's if it was built; CUDA's alone. */
 int ff__find_preload(char out[PATH_MAX]);
+int ff__find_cuda_preload(char out[PATH_MAX]);
 int ff__find_program(const char *name, char out[PATH_MAX]);
 int ff__find_data(const char *name, char out[PATH_MAX]); /* a file or folder of data/ */
 

@@ -1,5 +1,7 @@
 /* farfault run and record: a program under the preload, with everything checked before it starts.
  */
+#include "cli/run.h"
+
 #include "cli/amount.h"
 #include "cli/child.h"
 #include "cli/cli.h"
@@ -31,6 +33,7 @@ static const char help[] =
     "  farfault run ./program its arguments\n"
     "  farfault run --memory 50% ./program\n"
     "  farfault run --system nvidia --memory 256M --json=run.json ./program\n"
+    "  farfault run --device gpu ./cuda-program\n"
     "\n"
     "Where to begin: docs/first-program.md.\v"
     "Options of farfault come before PROGRAM. Each can also be set in the environment, --memory as "
@@ -231,16 +234,6 @@ static int probe(struct plan *plan) {
 
 /* ---- the footprint ---- */
 
-static int complain_start(const char *program, int status) {
-    if (status == -ENOENT)
-        return ff__complain(FF__EXIT_NOT_FOUND,
-                            "%s: no such program; give its path, or a name "
-                            "that is in PATH",
-                            program);
-    return ff__complain(FF__EXIT_CANNOT_EXECUTE, "%s cannot be executed: %s", program,
-                        strerror(-status));
-}
-
 /* Runs the program once, unmanaged and unheard, to learn how much memory it asks for. */
 static int measure_footprint(const struct plan *plan, uint64_t *footprint) {
     const struct ff__trial_plan once = {
@@ -257,7 +250,7 @@ static int measure_footprint(const struct plan *plan, uint64_t *footprint) {
     *footprint = trial.summary.footprint;
     ff__summary_free(&trial.summary);
     if (trial.start_status)
-        return complain_start(plan->program.name, trial.start_status);
+        return ff__child_complain(plan->program.name, trial.start_status);
     if (trial.end.interrupted)
         return FF__EXIT_SIGNAL + trial.end.interrupted;
     if (*footprint == 0 && trial.good)
@@ -383,7 +376,7 @@ static int run_program(struct plan *plan) {
     struct ff__child_end end;
     status = ff__child_run(&child, &end);
     ff__environment_free(&environment);
-    return status ? complain_start(plan->program.name, status) : judge_end(plan, &end);
+    return status ? ff__child_complain(plan->program.name, status) : judge_end(plan, &end);
 }
 
 /* Which file has the trace's name: none before there is one, another one after (base/new_file.h).
@@ -416,6 +409,9 @@ static int run_all(struct plan *plan) {
 
 static int start(struct ff__options *options) {
     struct plan plan = {.options = options};
+    const char *device = options->text[FF__OPTION_DEVICE];
+    if (device && strcmp(device, "gpu") == 0)
+        return ff__run_on_gpu(options);
     int status = options->command == FF__COMMAND_RECORD ? read_output(&plan) : 0;
     if (!status)
         status = run_all(&plan);

@@ -181,7 +181,7 @@ FARFAULT_SYSTEM=x
 export FARFAULT_SYSTEM
 mistake 2 "farfault run: there is no system 'x'; see farfault list systems" run -- true
 unset FARFAULT_SYSTEM
-for pair in MEMROY:MEMORY SYTEM:SYSTEM PEERLINK:PEER_LINK DEVICETYPE:DEVICE_TYPE; do
+for pair in MEMROY:MEMORY SYTEM:SYSTEM PEERLINK:PEER_LINK MECANISM:MECHANISM; do
     export "FARFAULT_${pair%%:*}=x"
     mistake 2 \
         "farfault: the environment has FARFAULT_${pair%%:*}, which is not a setting; the nearest \

@@ -30,7 +30,8 @@ const struct ff__cuda_real *ff__cuda_real(void);
 
 /* Whether the address lies in such an allocation. */
 bool ff__cuda_is_substituted(CUdeviceptr address);
-size_t ff__cuda_substituted_bytes(void);
+size_t ff__cuda_substituted_bytes(void);      /* now */
+size_t ff__cuda_most_substituted_bytes(void); /* at a time */
 /* Whether anything is substituted at all: not in a passive run. */
 bool ff__cuda_substitutes(void);
 /* Whether so much more becomes managed memory. */

@@ -20,7 +20,7 @@ static struct substitute {
     bool is_lent;   /* to a graph */
     bool is_unused; /* the program has freed it since */
 } * table;
-static size_t count, room, bytes;
+static size_t count, room, bytes, most_bytes;
 
 static void configure(void) {
     const char *mode = getenv("FARFAULT_MODE"), *text = getenv("FARFAULT_CUDA_ALLOC");
@@ -71,6 +71,8 @@ static bool insert(CUdeviceptr address, size_t size) {
     table[place] = (struct substitute){.address = address, .size = size};
     count++;
     bytes += size;
+    if (bytes > most_bytes)
+        most_bytes = bytes;
     return true;
 }
 
@@ -93,6 +95,10 @@ bool ff__cuda_is_substituted(CUdeviceptr address) {
 
 size_t ff__cuda_substituted_bytes(void) {
     return __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+}
+
+size_t ff__cuda_most_substituted_bytes(void) {
+    return __atomic_load_n(&most_bytes, __ATOMIC_RELAXED);
 }
 
 /* ---- allocating ---- */
