@@ -16,7 +16,7 @@ NR == FNR {
     count = split(row[2], allowed, " ")
     for (i = 1; i <= count; i++) {
         may[row[1], allowed[i]] = 1
-        outer = index(row[1], allowed[i] "/") == 1 || allowed[i] ~ /^examples\//
+        outer = index(row[1], allowed[i] "/") == 1 || allowed[i] ~ /^examples$/
         if (!(allowed[i] in rows) && !outer)
             fail("layers.tsv: " row[1] " may include " allowed[i] ", which has no row above it")
     }

@@ -1,7 +1,11 @@
-/* What the CUDA programs share: sizes from the command line, calls that may not fail, and the
- * verdict. `PROGRAM [MIB [ITERATIONS]]`: bytes of device memory in all, in MiB. */
+/*
+ * What the CUDA programs share beside host/work.h: calls that may not fail, and arrays on the
+ * device.
+ */
 #ifndef CUDA_EXAMPLES_COMMON_H
 #define CUDA_EXAMPLES_COMMON_H
+
+#include "host/work.h"
 
 #include <cuda_runtime.h>
 
@@ -10,32 +14,50 @@
 
 #define CHECK(call) check(call, #call)
 
-static void check(cudaError_t error, const char *call) {
+static inline void check(cudaError_t error, const char *call) {
     if (error == cudaSuccess)
         return;
-    fprintf(stderr, "%s: %s\n", call, cudaGetErrorString(error));
-    exit(1);
+    fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, call, cudaGetErrorString(error));
+    exit(EXIT_FAILURE);
 }
 
-struct Work {
-    size_t bytes; /* of device memory, in all */
-    int iterations;
-};
-
-static Work read_work(int argc, char **argv, int iterations) {
-    int mib = argc > 1 ? atoi(argv[1]) : 64;
-    Work work = {(size_t)mib << 20, argc > 2 ? atoi(argv[2]) : iterations};
-    if (mib <= 0 || work.iterations <= 0) {
-        fprintf(stderr, "usage: %s [MIB [ITERATIONS]]\n", argv[0]);
-        exit(2);
-    }
-    return work;
+/* Device memory, which counts for the footprint. */
+template <typename T> static T *device_array(struct work *work, size_t count) {
+    T *array;
+    CHECK(cudaMalloc(&array, count * sizeof(T)));
+    work->footprint += count * sizeof(T);
+    return array;
 }
 
-/* The exit status. */
-static int verdict(bool good) {
-    printf("verified: %s\n", good ? "yes" : "no");
-    return good ? 0 : 1;
+template <typename T> static void upload(T *to, const T *from, size_t count) {
+    CHECK(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice));
+}
+
+/* A fresh host array, to be released with free(). */
+template <typename T> static T *download(const T *from, size_t count) {
+    T *array = (T *)host_pages(count * sizeof(T));
+    CHECK(cudaMemcpy(array, from, count * sizeof(T), cudaMemcpyDeviceToHost));
+    return array;
+}
+
+constexpr unsigned THREADS = 256;
+
+static inline unsigned blocks(size_t items, unsigned threads = THREADS) {
+    return (unsigned)divide_up(items, threads);
+}
+
+/* With --times, waits for the device and prints how long the iteration took. */
+static inline void end_iteration(struct work *work) {
+    CHECK(cudaGetLastError());
+    if (!work->times)
+        return;
+    CHECK(cudaDeviceSynchronize());
+    work_end_iteration(work);
+}
+
+static inline void stop_clock(struct work *work) {
+    CHECK(cudaDeviceSynchronize());
+    work_stop_clock(work);
 }
 
 #endif

@@ -1,11 +1,13 @@
-/* Dot products of two vectors, summed by shuffles in a warp, in shared memory between the warps of
- * a block, and by atomics between blocks. All numbers are small and whole: sums are exact. */
+/*
+ * Dot products of two vectors, summed by shuffles in a warp, in shared memory between the warps of
+ * a block, and by atomics between blocks. All numbers are small and whole: sums are exact.
+ */
 #include "common.h"
 
-#include <vector>
+static const struct problem dot_problem = {3, "one dot product of the whole vectors"};
 
 __global__ void dot(const float *a, const float *b, size_t count, double *sum) {
-    __shared__ double warps[8];
+    __shared__ double warps[THREADS / 32];
     double mine = 0;
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
          i += (size_t)gridDim.x * blockDim.x)
@@ -22,29 +24,46 @@ __global__ void dot(const float *a, const float *b, size_t count, double *sum) {
     }
 }
 
+static void check_sum(struct work *work, double got, size_t count) {
+    const uint64_t a_key = random_key(work->seed, 'a');
+    const uint64_t b_key = random_key(work->seed, 'b');
+    double wanted = 0;
+    for (size_t i = 0; i < count; i++)
+        wanted += (double)random_digit(a_key, i) * random_digit(b_key, i);
+    work_expect(work, 0, got, (double)work->iterations * wanted, 0);
+}
+
+/* A fresh device array of the digits of a stream. */
+static float *upload_digits(struct work *work, size_t count, char name) {
+    float *host = (float *)host_pages(count * sizeof(float));
+    float *array = device_array<float>(work, count);
+    fill_digits(host, count, random_key(work->seed, (uint64_t)name), 0);
+    upload(array, host, count);
+    free(host);
+    return array;
+}
+
 int main(int argc, char **argv) {
-    Work work = read_work(argc, argv, 3);
-    size_t count = work.bytes / 2 / sizeof(float);
-    std::vector<float> numbers(count);
-    double expected = 0, found;
-    for (size_t i = 0; i < count; i++) {
-        numbers[i] = (float)(i % 10);
-        expected += (double)(numbers[i] * numbers[i]);
-    }
-    float *a, *b;
-    double *sum;
-    CHECK(cudaMalloc(&a, count * sizeof(float)));
-    CHECK(cudaMalloc(&b, count * sizeof(float)));
-    CHECK(cudaMalloc(&sum, sizeof(double)));
-    CHECK(cudaMemcpy(a, numbers.data(), count * sizeof(float), cudaMemcpyHostToDevice));
-    CHECK(cudaMemcpy(b, numbers.data(), count * sizeof(float), cudaMemcpyHostToDevice));
+    struct work work;
+    work_open(&work, &dot_problem, NULL, argc, argv);
+    const size_t count = work.size / (2 * sizeof(float));
+    double *sum = device_array<double>(&work, 1), got;
+
+    work_start_clock(&work);
+    float *a = upload_digits(&work, count, 'a');
+    float *b = upload_digits(&work, count, 'b');
     CHECK(cudaMemset(sum, 0, sizeof(double)));
-    for (int i = 0; i < work.iterations; i++)
-        dot<<<64, 256>>>(a, b, count, sum);
-    CHECK(cudaGetLastError());
-    CHECK(cudaMemcpy(&found, sum, sizeof(double), cudaMemcpyDeviceToHost));
-    CHECK(cudaFree(a));
+    for (size_t i = 0; i < work.iterations; i++) {
+        dot<<<64, THREADS>>>(a, b, count, sum);
+        end_iteration(&work);
+    }
+    CHECK(cudaMemcpy(&got, sum, sizeof(double), cudaMemcpyDeviceToHost));
+    stop_clock(&work);
+
+    if (work.check)
+        check_sum(&work, got, count);
     CHECK(cudaFree(b));
+    CHECK(cudaFree(a));
     CHECK(cudaFree(sum));
-    return verdict(found == work.iterations * expected);
+    return work_close(&work);
 }

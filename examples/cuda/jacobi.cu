@@ -1,53 +1,62 @@
-/* Jacobi iterations on a plate whose border is hot: each point becomes the mean of its four
- * neighbours. Each iteration goes over all of two arrays. */
+/*
+ * Jacobi iterations on the 3D Poisson problem: every inner cell becomes the mean of its six
+ * neighbours plus its source term, from one array into the other. Uploads are asynchronous.
+ */
 #include "common.h"
 
+#include "host/jacobi.h"
+
 #include <utility>
-#include <vector>
 
-__global__ void relax(float *to, const float *from, int width, int height) {
-    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x < 1 || y < 1 || x >= width - 1 || y >= height - 1)
+__global__ void relax(const float *source, const float *from, float *to, size_t side,
+                      size_t depth) {
+    const size_t x = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    const size_t y = blockIdx.y * (size_t)blockDim.y + threadIdx.y;
+    const size_t z = blockIdx.z;
+    if (x >= side || y >= side)
         return;
-    const float *row = from + (size_t)y * width + x;
-    to[(size_t)y * width + x] = 0.25f * ((row[-1] + row[1]) + (row[-width] + row[width]));
-}
-
-static void relax_on_host(float *to, const float *from, int width, int height) {
-    for (int y = 1; y < height - 1; y++)
-        for (int x = 1; x < width - 1; x++) {
-            const float *row = from + (size_t)y * width + x;
-            to[(size_t)y * width + x] = 0.25f * ((row[-1] + row[1]) + (row[-width] + row[width]));
-        }
+    const size_t plane = side * side;
+    const size_t here = z * plane + y * side + x;
+    /* The surface is held at its values, which both arrays must have. */
+    if (x == 0 || y == 0 || z == 0 || x + 1 == side || y + 1 == side || z + 1 == depth) {
+        to[here] = from[here];
+        return;
+    }
+    to[here] = SIXTH * (from[here - plane] + from[here + plane] + from[here - side] +
+                        from[here + side] + from[here - 1] + from[here + 1] + source[here]);
 }
 
 int main(int argc, char **argv) {
-    Work work = read_work(argc, argv, 4);
-    int width = 2048, height = (int)(work.bytes / 2 / sizeof(float) / width);
-    size_t count = (size_t)width * height;
-    std::vector<float> plate(count), other;
-    for (size_t i = 0; i < count; i++)
-        plate[i] = i < (size_t)width || i % width == 0 ? (float)(i % 97) : 0;
+    struct work work;
+    work_open(&work, &jacobi_problem, NULL, argc, argv);
+    const struct volume volume = jacobi_volume(&work);
+    float *host_source = jacobi_values(&work, 'f');
+    float *host_start = jacobi_values(&work, 'u');
+    float *source = device_array<float>(&work, volume.cells);
+    float *from = device_array<float>(&work, volume.cells);
+    float *to = device_array<float>(&work, volume.cells);
+    const dim3 block(64, 4);
+    const dim3 grid(blocks(volume.side, block.x), blocks(volume.side, block.y),
+                    (unsigned)volume.depth);
 
-    float *from, *to;
-    CHECK(cudaMalloc(&from, count * sizeof(float)));
-    CHECK(cudaMalloc(&to, count * sizeof(float)));
-    CHECK(cudaMemcpy(from, plate.data(), count * sizeof(float), cudaMemcpyHostToDevice));
-    CHECK(cudaMemcpy(to, from, count * sizeof(float), cudaMemcpyDeviceToDevice));
-    dim3 block(64, 4), grid((width + 63) / 64, (height + 3) / 4);
-    for (int i = 0; i < work.iterations; i++) {
-        relax<<<grid, block>>>(to, from, width, height);
+    work_start_clock(&work);
+    CHECK(cudaMemcpyAsync(source, host_source, volume.bytes, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpyAsync(from, host_start, volume.bytes, cudaMemcpyHostToDevice));
+    for (size_t i = 0; i < work.iterations; i++) {
+        relax<<<grid, block>>>(source, from, to, volume.side, volume.depth);
         std::swap(from, to);
+        end_iteration(&work);
     }
-    std::vector<float> result(count);
-    CHECK(cudaMemcpy(result.data(), from, count * sizeof(float), cudaMemcpyDeviceToHost));
-    CHECK(cudaFree(from));
-    CHECK(cudaFree(to));
+    float *got = download(from, volume.cells);
+    stop_clock(&work);
+    free(host_start);
+    free(host_source);
 
-    other = plate;
-    for (int i = 0; i < work.iterations; i++) {
-        relax_on_host(other.data(), plate.data(), width, height);
-        std::swap(other, plate);
-    }
-    return verdict(result == plate);
+    if (work.check)
+        jacobi_check(&work, got);
+    free(got);
+    CHECK(cudaFree(to));
+    CHECK(cudaFree(from));
+    CHECK(cudaFree(source));
+    return work_close(&work);
 }

@@ -3,11 +3,9 @@
  * level visits the vertices of the frontier and collects the next one. Each vertex sums up its
  * distances from the sources (minus one where there is no path).
  */
-#include "graph.h"
+#include "common.h"
 
-#include <stdlib.h>
-
-#define UNSEEN -1
+#include "host/bfs.h"
 
 static const char kernels[] = OPENCL_SOURCE(
     __kernel void start(__global int *levels, __global uint *frontier, uint source) {
@@ -39,15 +37,9 @@ static const char kernels[] = OPENCL_SOURCE(
     });
 
 static const struct program program = {
-    .name = "bfs",
+    .problem = &bfs_problem,
     .kernels = kernels,
-    .default_iterations = 3,
-    .iteration_is = "one search, from a random source",
 };
-
-static cl_uint source_of(const struct app *app, size_t iteration, size_t vertices) {
-    return (cl_uint)(random_bits(random_key(app->seed, 's'), iteration) % vertices);
-}
 
 struct search {
     cl_kernel start, expand, add_distances;
@@ -83,50 +75,11 @@ static void run_search(struct app *app, struct search *search, cl_uint source) {
                ARG(search->distances), ARG(search->vertices));
 }
 
-/* The queue holds each vertex once at most, in the order of their levels. */
-static void reference_search(const struct graph *graph, cl_uint source, cl_int *levels,
-                             cl_uint *queue) {
-    for (size_t vertex = 0; vertex < graph->vertices; ++vertex)
-        levels[vertex] = UNSEEN;
-    levels[source] = 0;
-    queue[0] = source;
-    size_t queued = 1;
-    for (size_t i = 0; i < queued; ++i) {
-        const cl_uint vertex = queue[i];
-        for (uint64_t edge = graph->offsets[vertex]; edge < graph->offsets[vertex + 1]; ++edge) {
-            const cl_uint neighbour = graph->targets[edge];
-            if (levels[neighbour] == UNSEEN) {
-                levels[neighbour] = levels[vertex] + 1;
-                queue[queued++] = neighbour;
-            }
-        }
-    }
-}
-
-static void check_distances(struct app *app, const cl_int *got, const struct graph *graph) {
-    const size_t vertices = graph->vertices;
-    cl_int *levels = host_array(vertices, sizeof(cl_int));
-    cl_int *distances = host_array(vertices, sizeof(cl_int));
-    cl_uint *queue = host_array(vertices, sizeof(cl_uint));
-    for (size_t i = 0; i < app->iterations; ++i) {
-        reference_search(graph, source_of(app, i, vertices), levels, queue);
-        for (size_t vertex = 0; vertex < vertices; ++vertex)
-            distances[vertex] += levels[vertex];
-    }
-    free(queue);
-    free(levels);
-
-    for (size_t vertex = 0; vertex < vertices; ++vertex)
-        app_expect(app, vertex, got[vertex], distances[vertex], 0);
-    free(distances);
-}
-
 int main(int argc, char **argv) {
     struct app app;
     app_open(&app, &program, argc, argv);
 
-    const size_t bytes_per_vertex = 2 * sizeof(cl_int) + 2 * sizeof(cl_uint);
-    struct graph graph = graph_generate(app.size, bytes_per_vertex, random_key(app.seed, 'g'));
+    struct graph graph = bfs_graph(&app.work);
     const size_t vertex_bytes = graph.vertices * sizeof(cl_int);
 
     struct search search = {
@@ -148,17 +101,17 @@ int main(int argc, char **argv) {
     app_write(&app, search.neighbours, graph_target_bytes(&graph), graph.targets);
     const cl_int no_distance = 0;
     app_fill(&app, search.distances, vertex_bytes, &no_distance);
-    if (!app.check)
+    if (!app.work.check)
         graph_free_arrays(&graph);
-    for (size_t i = 0; i < app.iterations; ++i) {
-        run_search(&app, &search, source_of(&app, i, graph.vertices));
+    for (size_t i = 0; i < app.work.iterations; ++i) {
+        run_search(&app, &search, bfs_source(&app.work, i, graph.vertices));
         app_end_iteration(&app);
     }
     const cl_int *distances = app_download(&app, search.distances, vertex_bytes);
     app_stop_clock(&app);
 
-    if (app.check)
-        check_distances(&app, distances, &graph);
+    if (app.work.check)
+        bfs_check(&app.work, distances, &graph);
     graph_free_arrays(&graph);
     return app_close(&app);
 }

@@ -4,26 +4,14 @@
  */
 #include "dense.h"
 
+#include "host/dense.h"
+
 #include <stdlib.h>
 
 static const struct program program = {
-    .name = "bicg",
+    .problem = &bicg_problem,
     .kernels = dense_kernels,
-    .default_iterations = 1,
-    .iteration_is = "both products once",
 };
-
-static void check_products(struct app *app, const float *got_q, const float *got_s, size_t side,
-                           uint64_t a_key, const float *host_p, const float *host_r) {
-    float *wanted_q = host_array(side, sizeof(float));
-    float *wanted_s = host_array(side, sizeof(float));
-    dense_reference(a_key, side, host_p, wanted_q, host_r, wanted_s);
-
-    app_expect_floats(app, got_q, wanted_q, side, 0);
-    app_expect_floats(app, got_s, wanted_s, side, 0);
-    free(wanted_s);
-    free(wanted_q);
-}
 
 int main(int argc, char **argv) {
     struct app app;
@@ -31,13 +19,12 @@ int main(int argc, char **argv) {
     cl_kernel row_products = app_kernel(&app, "row_products");
     cl_kernel column_products = app_kernel(&app, "column_products");
 
-    const size_t side = dense_side(app.size, 4);
+    const size_t side = dense_side(app.work.size, BICG_VECTORS);
     const size_t matrix_bytes = side * side * sizeof(float);
     const size_t vector_bytes = side * sizeof(float);
-    const uint64_t a_key = random_key(app.seed, 'A');
-    float *host_a = dense_digits(side * side, a_key);
-    float *host_p = dense_digits(side, random_key(app.seed, 'p'));
-    float *host_r = dense_digits(side, random_key(app.seed, 'r'));
+    float *host_a = dense_digits(side * side, random_key(app.work.seed, 'A'));
+    float *host_p = dense_digits(side, random_key(app.work.seed, 'p'));
+    float *host_r = dense_digits(side, random_key(app.work.seed, 'r'));
 
     const cl_mem_flags input = CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR;
     app_start_clock(&app);
@@ -47,8 +34,10 @@ int main(int argc, char **argv) {
     cl_mem q = app_buffer(&app, CL_MEM_WRITE_ONLY, vector_bytes, NULL);
     cl_mem s = app_buffer(&app, CL_MEM_WRITE_ONLY, vector_bytes, NULL);
     free(host_a);
+    free(host_p);
+    free(host_r);
     const cl_uint keep = 0;
-    for (size_t i = 0; i < app.iterations; ++i) {
+    for (size_t i = 0; i < app.work.iterations; ++i) {
         app_launch(&app, row_products, over(side), ARG(a), ARG(p), ARG(q), ARG(side), ARG(keep));
         app_launch(&app, column_products, over(side), ARG(a), ARG(r), ARG(s), ARG(side), ARG(keep));
         app_end_iteration(&app);
@@ -57,9 +46,7 @@ int main(int argc, char **argv) {
     const float *got_s = app_download(&app, s, vector_bytes);
     app_stop_clock(&app);
 
-    if (app.check)
-        check_products(&app, got_q, got_s, side, a_key, host_p, host_r);
-    free(host_r);
-    free(host_p);
+    if (app.work.check)
+        bicg_check(&app.work, got_q, got_s);
     return app_close(&app);
 }

@@ -29,11 +29,14 @@ static const char kernels[] = SPARSE_KERNELS OPENCL_SOURCE(
         r[i] -= omega * t[i];
     });
 
-static const struct program program = {
-    .name = "bicgstab",
-    .kernels = kernels,
+static const struct problem problem = {
     .default_iterations = 5,
     .iteration_is = "one step of the solver, which stops early when it has converged",
+};
+
+static const struct program program = {
+    .problem = &problem,
+    .kernels = kernels,
 };
 
 enum { VECTORS = 6 };
@@ -100,7 +103,8 @@ static void solve(struct app *app, const struct solver *solver) {
     struct scalars last = {1, 1, 1};
     const double first_residual = sparse_dot(app, &solver->a, solver->r, solver->r);
     double residual = first_residual;
-    for (size_t i = 0; i < app->iterations && residual > sparse_converged * first_residual; ++i) {
+    for (size_t i = 0; i < app->work.iterations && residual > sparse_converged * first_residual;
+         ++i) {
         residual = advance(app, solver, &last);
         app_end_iteration(app);
     }
@@ -151,9 +155,9 @@ static void check_solution(struct app *app, const struct sparse_system *system, 
     double **const vectors[VECTORS] = {&at.x, &at.r, &at.shadow, &at.p, &at.v, &at.t};
     for (size_t i = 0; i < VECTORS; ++i)
         *vectors[i] = host_array(system->rows, sizeof(double));
-    reference_solve(system, app->iterations, &at);
-    sparse_check(app, got_x, at.x, system->rows);
-    sparse_check(app, got_r, at.r, system->rows);
+    reference_solve(system, app->work.iterations, &at);
+    sparse_check(&app->work, got_x, at.x, system->rows);
+    sparse_check(&app->work, got_r, at.r, system->rows);
     for (size_t i = 0; i < VECTORS; ++i)
         free(*vectors[i]);
 }
@@ -162,7 +166,7 @@ int main(int argc, char **argv) {
     struct app app;
     app_open(&app, &program, argc, argv);
 
-    const struct sparse_system system = sparse_choose(app.size, VECTORS, false, app.seed);
+    const struct sparse_system system = sparse_choose(app.work.size, VECTORS, false, app.work.seed);
     struct sparse_host host = sparse_make_host(&system);
     struct solver solver = create_solver(&app, &system);
 
@@ -175,7 +179,7 @@ int main(int argc, char **argv) {
     app_stop_clock(&app);
     sparse_free(&solver.a);
 
-    if (app.check)
+    if (app.work.check)
         check_solution(&app, &system, x, r);
     return app_close(&app);
 }

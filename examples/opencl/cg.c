@@ -5,7 +5,7 @@
  */
 #include "sparse.h"
 
-#include <stdlib.h>
+#include "host/cg.h"
 
 static const char kernels[] = SPARSE_KERNELS OPENCL_SOURCE(
     __kernel void advance_solution(__global float *x, __global float *r, __global const float *p,
@@ -25,13 +25,9 @@ static const char kernels[] = SPARSE_KERNELS OPENCL_SOURCE(
     });
 
 static const struct program program = {
-    .name = "cg",
+    .problem = &cg_problem,
     .kernels = kernels,
-    .default_iterations = 10,
-    .iteration_is = "one step of the solver, which stops early when it has converged",
 };
-
-enum { VECTORS = 4 };
 
 struct solver {
     cl_kernel advance_solution, advance_direction;
@@ -44,9 +40,9 @@ static void create_vectors(struct app *app, struct solver *solver) {
     const size_t bytes = solver->a.rows * sizeof(float);
     const size_t alignment = app_sub_buffer_alignment(app);
     const size_t slice = divide_up(bytes, alignment) * alignment;
-    cl_mem workspace = app_buffer(app, CL_MEM_READ_WRITE, VECTORS * slice, NULL);
-    cl_mem *const vectors[VECTORS] = {&solver->x, &solver->r, &solver->p, &solver->q};
-    for (size_t i = 0; i < VECTORS; ++i)
+    cl_mem workspace = app_buffer(app, CL_MEM_READ_WRITE, CG_VECTORS * slice, NULL);
+    cl_mem *const vectors[CG_VECTORS] = {&solver->x, &solver->r, &solver->p, &solver->q};
+    for (size_t i = 0; i < CG_VECTORS; ++i)
         *vectors[i] = app_sub_buffer(app, workspace, i * slice, bytes);
 }
 
@@ -74,7 +70,8 @@ static void solve(struct app *app, const struct solver *solver) {
     const struct sparse_matrix *a = &solver->a;
     const double first_residual = sparse_dot(app, a, solver->r, solver->r);
     double residual = first_residual;
-    for (size_t i = 0; i < app->iterations && residual > sparse_converged * first_residual; ++i) {
+    for (size_t i = 0; i < app->work.iterations && residual > sparse_converged * first_residual;
+         ++i) {
         sparse_multiply(app, a, solver->p, solver->q);
         const float alpha = (float)(residual / sparse_dot(app, a, solver->p, solver->q));
         app_launch(app, solver->advance_solution, over(a->rows), ARG(solver->x), ARG(solver->r),
@@ -88,50 +85,11 @@ static void solve(struct app *app, const struct solver *solver) {
     }
 }
 
-/* Solves in double precision. */
-static void reference_solve(const struct sparse_system *system, size_t iterations, double *x,
-                            double *r) {
-    const size_t rows = system->rows;
-    double *p = host_array(rows, sizeof(double));
-    double *q = host_array(rows, sizeof(double));
-    for (size_t i = 0; i < rows; ++i)
-        p[i] = r[i] = (double)sparse_right_side(system, i);
-
-    const double first_residual = sparse_reference_dot(r, r, rows);
-    double residual = first_residual;
-    for (size_t k = 0; k < iterations && residual > sparse_converged * first_residual; ++k) {
-        sparse_reference_multiply(system, p, q);
-        const double alpha = residual / sparse_reference_dot(p, q, rows);
-        for (size_t i = 0; i < rows; ++i) {
-            x[i] += alpha * p[i];
-            r[i] -= alpha * q[i];
-        }
-        const double next_residual = sparse_reference_dot(r, r, rows);
-        for (size_t i = 0; i < rows; ++i)
-            p[i] = r[i] + next_residual / residual * p[i];
-        residual = next_residual;
-    }
-    free(q);
-    free(p);
-}
-
-/* The residual is checked too: a mistake in the last product has not reached the solution yet. */
-static void check_solution(struct app *app, const struct sparse_system *system, const float *got_x,
-                           const float *got_r) {
-    double *x = host_array(system->rows, sizeof(double));
-    double *r = host_array(system->rows, sizeof(double));
-    reference_solve(system, app->iterations, x, r);
-    sparse_check(app, got_x, x, system->rows);
-    sparse_check(app, got_r, r, system->rows);
-    free(r);
-    free(x);
-}
-
 int main(int argc, char **argv) {
     struct app app;
     app_open(&app, &program, argc, argv);
 
-    const struct sparse_system system = sparse_choose(app.size, VECTORS, true, app.seed);
+    const struct sparse_system system = cg_system(&app.work);
     struct sparse_host host = sparse_make_host(&system);
     struct solver solver = create_solver(&app, &system);
 
@@ -144,7 +102,7 @@ int main(int argc, char **argv) {
     app_stop_clock(&app);
     sparse_free(&solver.a);
 
-    if (app.check)
-        check_solution(&app, &system, x, r);
+    if (app.work.check)
+        cg_check(&app.work, x, r);
     return app_close(&app);
 }

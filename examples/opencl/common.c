@@ -8,139 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { EXIT_USAGE = 2 };
-
-static const size_t KIB = 1024;
-static const size_t SMALLEST_SIZE = 64 * (size_t)1024;
-static const size_t LARGEST_SIZE = (size_t)256 << 30;
-static const size_t DEFAULT_SIZE = (size_t)64 << 20;
-
-/* ---- Command line ---- */
-
-enum option_key { OPTION_SIZE = 256, OPTION_ITERATIONS, OPTION_CHECK, OPTION_TIMES, OPTION_SEED };
-
-static const struct argp_option options[] = {
-    {"size", OPTION_SIZE, "BYTES", 0,
-     "Total size of all device buffers, about; K, M and G are understood (default: 64M)", 0},
-    {"iterations", OPTION_ITERATIONS, "N", 0, "Iterations to run", 0},
-    {"check", OPTION_CHECK, NULL, 0, "Compare the results with a CPU reference", 0},
-    {"times", OPTION_TIMES, NULL, 0, "Wait after each iteration and print its time", 0},
-    {"seed", OPTION_SEED, "N", 0, "Choose other input data (default: 1)", 0},
-    {0},
-};
-
-/* One line, unlike argp_error(), which adds a second one. */
-void bad_usage(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    fprintf(stderr, "%s: ", program_invocation_short_name);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    exit(EXIT_USAGE);
-}
-
-/* Reads decimal digits; false if there are none or too many. *rest is what follows them. */
-static bool parse_digits(const char *text, uint64_t *value, const char **rest) {
-    if (text[0] < '0' || text[0] > '9')
-        return false;
-    char *end = NULL;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    *rest = end;
-    return errno == 0;
-}
-
-uint64_t parse_number(const char *option, const char *text, uint64_t smallest, uint64_t largest) {
-    uint64_t value = 0;
-    const char *rest = "";
-    if (parse_digits(text, &value, &rest) && rest[0] == '\0' && value >= smallest &&
-        value <= largest)
-        return value;
-    if (largest == UINT64_MAX)
-        bad_usage("--%s: '%s' is not a whole number from %llu up", option, text,
-                  (unsigned long long)smallest);
-    bad_usage("--%s: '%s' is not a whole number from %llu to %llu", option, text,
-              (unsigned long long)smallest, (unsigned long long)largest);
-}
-
-static size_t parse_size(const char *text) {
-    uint64_t value = 0;
-    const char *unit = "";
-    bool valid = parse_digits(text, &value, &unit);
-    static const char units[] = "KMG";
-    size_t factor = 1;
-    if (valid && unit[0] != '\0') {
-        const char *known = strchr(units, unit[0]);
-        valid = known != NULL && unit[1] == '\0';
-        for (const char *each = units; valid && each <= known; ++each)
-            factor *= KIB;
-    }
-    if (!valid)
-        bad_usage("--size: '%s' is not a size; give bytes, or a number with K, M or G, as in 256M",
-                  text);
-    if (value > LARGEST_SIZE / factor || value * factor < SMALLEST_SIZE)
-        bad_usage("--size: '%s' is out of range; give a size from %zuK to %zuG", text,
-                  SMALLEST_SIZE / KIB, LARGEST_SIZE >> 30);
-    return value * factor;
-}
-
-static error_t parse_option(int key, char *argument, struct argp_state *state) {
-    struct app *app = state->input;
-    switch (key) {
-    case OPTION_SIZE:
-        app->size = parse_size(argument);
-        return 0;
-    case OPTION_ITERATIONS:
-        app->iterations = parse_number("iterations", argument, 1, UINT64_MAX);
-        return 0;
-    case OPTION_CHECK:
-        app->check = true;
-        return 0;
-    case OPTION_TIMES:
-        app->times = true;
-        return 0;
-    case OPTION_SEED:
-        app->seed = parse_number("seed", argument, 0, UINT64_MAX);
-        return 0;
-    case ARGP_KEY_ARG:
-        bad_usage("'%s' is not an option; this program takes only options, see --help", argument);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const char *program_summary(const char *name) {
-    static const struct {
-        const char *name, *summary;
-    } programs[] = {
-#define FF_PROGRAM(name, summary) {name, summary},
-#include "programs.def"
-#undef FF_PROGRAM
-    };
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); ++i)
-        if (strcmp(programs[i].name, name) == 0)
-            return programs[i].summary;
-    return "";
-}
-
-static void parse_command_line(struct app *app, int argc, char **argv) {
-    const struct program *program = app->program;
-    char help[1024];
-    snprintf(help, sizeof(help),
-             "%s -- %s.\v"
-             "One iteration is %s; the default is %zu.\n\n"
-             "Example, which needs about 256 MiB on the device:\n  %s --size 256M --check",
-             program->name, program_summary(program->name), program->iteration_is,
-             program->default_iterations, program->name);
-
-    const struct argp_child children[] = {{program->extras, 0, NULL, 0}, {0}};
-    const struct argp argp = {options, parse_option, NULL, help, children, NULL, NULL};
-    argp_err_exit_status = EXIT_USAGE;
-    argv[0] = program_invocation_short_name; /* which messages about options begin with */
-    argp_parse(&argp, argc, argv, 0, NULL, app);
-}
-
 /* ---- Errors ---- */
 
 static const char *status_name(cl_int status) {
@@ -202,21 +69,6 @@ void require(cl_int status, const char *call) {
     exit(EXIT_FAILURE);
 }
 
-static void *require_memory(void *memory, const char *call) {
-    if (memory != NULL)
-        return memory;
-    fprintf(stderr, "%s: %s: out of host memory\n", program_invocation_short_name, call);
-    exit(EXIT_FAILURE);
-}
-
-/* Room for one element more; asks for memory only when the count is a power of two. */
-static void *grow(void *array, size_t count, size_t element_size) {
-    if ((count & (count - 1)) != 0)
-        return array;
-    const size_t room = count == 0 ? 1 : 2 * count;
-    return require_memory(realloc(array, room * element_size), "realloc");
-}
-
 /* ---- Device, context, queue and kernels ---- */
 
 enum { MOST_DEVICES = 2 };
@@ -275,13 +127,8 @@ static void build_kernels(struct app *app) {
 }
 
 void app_open(struct app *app, const struct program *program, int argc, char **argv) {
-    *app = (struct app){
-        .program = program,
-        .size = DEFAULT_SIZE,
-        .iterations = program->default_iterations,
-        .seed = 1,
-    };
-    parse_command_line(app, argc, argv);
+    *app = (struct app){.program = program};
+    work_open(&app->work, program->problem, program->extras, argc, argv);
 
     cl_int status = CL_SUCCESS;
     cl_device_id devices[MOST_DEVICES];
@@ -299,21 +146,15 @@ cl_kernel app_kernel(struct app *app, const char *name) {
     cl_int status = CL_SUCCESS;
     cl_kernel kernel = clCreateKernel(app->binary, name, &status);
     require(status, "clCreateKernel");
-    app->kernels = grow(app->kernels, app->kernel_count, sizeof(cl_kernel));
+    app->kernels = host_grow(app->kernels, app->kernel_count, sizeof(cl_kernel));
     app->kernels[app->kernel_count++] = kernel;
     return kernel;
 }
 
 /* ---- Time and verdict ---- */
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 void app_start_clock(struct app *app) {
-    app->started = app->lap_started = now();
+    work_start_clock(&app->work);
 }
 
 void app_switch_queue(struct app *app) {
@@ -336,56 +177,21 @@ static void release_queue(cl_command_queue *queue) {
 
 double app_lap(struct app *app) {
     finish(app);
-    const double ended = now();
-    const double seconds = ended - app->lap_started;
-    app->lap_started = ended;
-    ++app->iterations_done;
-    return seconds;
+    return work_lap(&app->work);
 }
 
 void app_end_iteration(struct app *app) {
-    if (!app->times)
+    if (!app->work.times)
         return;
-    const double seconds = app_lap(app);
-    printf("iteration %zu: %.6f s\n", app->iterations_done, seconds);
+    finish(app);
+    work_end_iteration(&app->work);
 }
 
 void app_stop_clock(struct app *app) {
     finish(app);
-    const double seconds = now() - app->started;
+    work_stop_clock(&app->work);
     release_queue(&app->queue);
     release_queue(&app->other_queue);
-    printf("footprint: %zu\ndevice_seconds: %.6f\n", app->footprint, seconds);
-    fflush(stdout);
-}
-
-void app_expect(struct app *app, size_t index, double got, double wanted, double allowed) {
-    ++app->checked;
-    const double error = fabs(got - wanted);
-    if (error <= allowed)
-        return;
-    const bool worse = app->wrong == 0 || error > app->worst_error || isnan(error);
-    ++app->wrong;
-    if (worse && !isnan(app->worst_error)) {
-        app->worst_error = error;
-        app->worst_index = index;
-    }
-}
-
-void app_expect_floats(struct app *app, const float *got, const float *wanted, size_t count,
-                       double allowed) {
-    for (size_t i = 0; i < count; ++i)
-        app_expect(app, i, got[i], wanted[i], allowed);
-}
-
-static int print_verdict(const struct app *app) {
-    /* A check that looked at nothing has verified nothing. */
-    if (app->checked > 0 && app->wrong == 0) {
-        puts("verified: yes");
-        return EXIT_SUCCESS;
-    }
-    printf("verified: no (max error %g at %zu)\n", app->worst_error, app->worst_index);
-    return EXIT_FAILURE;
 }
 
 int app_close(struct app *app) {
@@ -401,13 +207,13 @@ int app_close(struct app *app) {
     free(app->results);
     free(app->buffers);
     free(app->kernels);
-    return app->check ? print_verdict(app) : EXIT_SUCCESS;
+    return work_close(&app->work);
 }
 
 /* ---- Buffers ---- */
 
 static cl_mem keep_buffer(struct app *app, cl_mem buffer) {
-    app->buffers = grow(app->buffers, app->buffer_count, sizeof(cl_mem));
+    app->buffers = host_grow(app->buffers, app->buffer_count, sizeof(cl_mem));
     app->buffers[app->buffer_count++] = buffer;
     return buffer;
 }
@@ -416,7 +222,7 @@ cl_mem app_buffer(struct app *app, cl_mem_flags flags, size_t bytes, void *host)
     cl_int status = CL_SUCCESS;
     cl_mem buffer = clCreateBuffer(app->context, flags, bytes, host, &status);
     require(status, "clCreateBuffer");
-    app->footprint += bytes;
+    app->work.footprint += bytes;
     return keep_buffer(app, buffer);
 }
 
@@ -472,7 +278,7 @@ void app_write_mapped(struct app *app, cl_mem buffer, size_t bytes, const void *
 /* ---- Results ---- */
 
 void *app_result(struct app *app, size_t bytes) {
-    app->results = grow(app->results, app->result_count, sizeof(void *));
+    app->results = host_grow(app->results, app->result_count, sizeof(void *));
     return app->results[app->result_count++] = host_pages(bytes);
 }
 
@@ -526,47 +332,4 @@ void app_launch_with(struct app *app, cl_kernel kernel, struct range range,
     require(clEnqueueNDRangeKernel(app->queue, kernel, range.dimensions, NULL, global, range.group,
                                    0, NULL, NULL),
             "clEnqueueNDRangeKernel");
-}
-
-/* ---- Host memory, sizes and data ---- */
-
-void *host_array(size_t count, size_t element_size) {
-    return require_memory(calloc(count, element_size), "calloc");
-}
-
-void *host_pages(size_t bytes) {
-    static const size_t page = 4096;
-    return require_memory(aligned_alloc(page, divide_up(bytes, page) * page), "aligned_alloc");
-}
-
-size_t square_side(size_t bytes, size_t bytes_per_cell, size_t bytes_per_side) {
-    size_t side = (size_t)sqrt((double)bytes / (double)bytes_per_cell);
-    while (side > 1 && side * (side * bytes_per_cell + bytes_per_side) > bytes)
-        --side;
-    return side;
-}
-
-size_t cube_side(size_t cells) {
-    size_t side = 1;
-    while ((side + 1) * (side + 1) * (side + 1) <= cells)
-        ++side;
-    return side;
-}
-
-size_t min_size(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
-size_t divide_up(size_t dividend, size_t divisor) {
-    return (dividend + divisor - 1) / divisor;
-}
-
-void fill_units(float *array, size_t count, uint64_t key, size_t first) {
-    for (size_t i = 0; i < count; ++i)
-        array[i] = random_unit(key, first + i);
-}
-
-void fill_digits(float *array, size_t count, uint64_t key, size_t first) {
-    for (size_t i = 0; i < count; ++i)
-        array[i] = random_digit(key, first + i);
 }

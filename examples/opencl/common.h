@@ -1,6 +1,6 @@
 /*
- * What every example program shares: the command line, the OpenCL set-up and its error checks,
- * one-line kernel launches, deterministic input data, and the comparison with a CPU reference.
+ * What the OpenCL programs share beside host/work.h: the set-up and its error checks, buffers, and
+ * one-line kernel launches.
  *
  * A program opens an `app`, makes its input data and creates its buffers. It uploads, launches its
  * kernels and downloads its results between app_start_clock() and app_stop_clock(). Then it checks
@@ -15,11 +15,9 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 
-#include <argp.h>
+#include "host/work.h"
+
 #include <assert.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Host variables of type size_t are passed to kernels as ulong. */
 static_assert(sizeof(size_t) == sizeof(cl_ulong), "the example programs need a 64-bit host");
@@ -32,23 +30,15 @@ static_assert(sizeof(size_t) == sizeof(cl_ulong), "the example programs need a 6
 #define OPENCL_SOURCE_EXPANDED(...) #__VA_ARGS__
 
 struct program {
-    const char *name;
-    const char *kernels;
-    size_t default_iterations;
-    const char *iteration_is;  /* what one iteration does, for --help */
+    const struct problem *problem;
     const struct argp *extras; /* options of this program alone, or NULL */
-    bool two_queues;           /* the other one on a second device, where there is one */
+    const char *kernels;
+    bool two_queues; /* the other one on a second device, where there is one */
 };
 
 struct app {
     const struct program *program;
-
-    /* From the command line. */
-    size_t size;
-    size_t iterations;
-    bool check;
-    bool times;
-    uint64_t seed;
+    struct work work;
 
     cl_device_id device; /* of the queue at first; with one queue the only one */
     cl_context context;
@@ -61,17 +51,6 @@ struct app {
     size_t kernel_count;
     void **results; /* host arrays of what was downloaded */
     size_t result_count;
-
-    size_t footprint;
-    double started;
-    double lap_started;
-    size_t iterations_done;
-
-    /* What app_expect() has seen so far. */
-    size_t checked;
-    size_t wrong;
-    double worst_error;
-    size_t worst_index;
 };
 
 /* Life of a program. */
@@ -87,10 +66,6 @@ void app_switch_queue(struct app *app);
 double app_lap(struct app *app);
 /* The same where --times asks for it, with a line for each iteration; otherwise nothing. */
 void app_end_iteration(struct app *app);
-
-/* For options of a program alone. Bad usage ends the program with one line on stderr. */
-__attribute__((noreturn, format(printf, 1, 2))) void bad_usage(const char *format, ...);
-uint64_t parse_number(const char *option, const char *text, uint64_t smallest, uint64_t largest);
 
 /* Exits with "PROGRAM: CALL: NAME (CODE)" unless the status is CL_SUCCESS. */
 void require(cl_int status, const char *call);
@@ -139,57 +114,5 @@ struct argument {
                     sizeof((const struct argument[]){__VA_ARGS__}) / sizeof(struct argument))
 void app_launch_with(struct app *app, cl_kernel kernel, struct range range,
                      const struct argument *arguments, size_t count);
-
-/* Host memory; these exit with one line when there is none left. Release it with free(). */
-void *host_array(size_t count, size_t element_size);
-void *host_pages(size_t bytes); /* page-aligned, and not touched yet */
-
-/* The largest n with n * n * bytes_per_cell + n * bytes_per_side <= bytes. */
-size_t square_side(size_t bytes, size_t bytes_per_cell, size_t bytes_per_side);
-/* The largest n with n * n * n <= cells. */
-size_t cube_side(size_t cells);
-size_t min_size(size_t a, size_t b);
-size_t divide_up(size_t dividend, size_t divisor);
-
-/*
- * Input data is a pure function of (seed, stream, index): the reference can make any part of it
- * again, so no program has to keep a host copy for the check. A key names a (seed, stream) pair.
- */
-static inline uint64_t random_bits(uint64_t key, uint64_t index) {
-    uint64_t bits = key + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return bits ^ (bits >> 31);
-}
-
-static inline uint64_t random_key(uint64_t seed, uint64_t stream) {
-    return random_bits(random_bits(0, seed), stream);
-}
-
-/* Uniform in [0, 1). */
-static inline float random_unit(uint64_t key, uint64_t index) {
-    return (float)(random_bits(key, index) >> 40) * 0x1p-24f;
-}
-
-/*
- * One of -2, -1, 1 and 2. Sums of products of such numbers stay whole numbers which a float holds
- * exactly, in whatever order they are added, so a check may ask for equality. None of them is 0,
- * so none can hide that what it was multiplied with is wrong.
- */
-static inline float random_digit(uint64_t key, uint64_t index) {
-    const int draw = (int)(random_bits(key, index) >> 62);
-    return (float)(draw < 2 ? draw - 2 : draw - 1);
-}
-
-/* Element i of the array becomes the element first + i of the stream. */
-void fill_units(float *array, size_t count, uint64_t key, size_t first);
-void fill_digits(float *array, size_t count, uint64_t key, size_t first);
-
-/* Counts one element as checked, and as wrong if |got - wanted| is over `allowed` or not a number.
- */
-void app_expect(struct app *app, size_t index, double got, double wanted, double allowed);
-/* The same for two whole arrays of floats, which may differ by `allowed`. */
-void app_expect_floats(struct app *app, const float *got, const float *wanted, size_t count,
-                       double allowed);
 
 #endif

@@ -1,7 +1,5 @@
 #include "dense.h"
 
-#include <stdlib.h>
-
 const char dense_kernels[] = OPENCL_SOURCE(
     __kernel void row_products(__global const float *matrix, __global const float *x,
                                __global float *y, ulong side, uint keep) {
@@ -31,26 +29,3 @@ const char dense_kernels[] = OPENCL_SOURCE(
         if (column < side)
             y[column] = sum;
     });
-
-size_t dense_side(size_t bytes, size_t vectors) {
-    return square_side(bytes, sizeof(float), vectors * sizeof(float));
-}
-
-float *dense_digits(size_t count, uint64_t key) {
-    float *digits = host_pages(count * sizeof(float));
-    fill_digits(digits, count, key, 0);
-    return digits;
-}
-
-void dense_reference(uint64_t matrix_key, size_t side, const float *x, float *row_sums,
-                     const float *w, float *column_sums) {
-    float *row = host_array(side, sizeof(float));
-    for (size_t i = 0; i < side; ++i) {
-        fill_digits(row, side, matrix_key, i * side);
-        for (size_t j = 0; j < side; ++j)
-            row_sums[i] += row[j] * x[j];
-        for (size_t j = 0; j < side; ++j)
-            column_sums[j] += row[j] * w[i];
-    }
-    free(row);
-}

@@ -36,11 +36,14 @@ static const char kernels[] = SPARSE_KERNELS OPENCL_SOURCE(
         target[i] = sum;
     });
 
-static const struct program program = {
-    .name = "gmres",
-    .kernels = kernels,
+static const struct problem problem = {
     .default_iterations = 20,
     .iteration_is = "one direction more; the solver stops early when it has converged",
+};
+
+static const struct program program = {
+    .problem = &problem,
+    .kernels = kernels,
 };
 
 /* The small problem beside the large one: |first residual e1 - H y| is to be least. Rotations make
@@ -59,27 +62,26 @@ static void rotate(double cosine, double sine, double *upper, double *lower) {
 }
 
 /* The column is in h already. Returns the norm of the residual. */
-static double add_column(struct least_squares *problem) {
-    const size_t k = problem->columns++;
-    double *column = problem->h[k];
+static double add_column(struct least_squares *small) {
+    const size_t k = small->columns++;
+    double *column = small->h[k];
     for (size_t i = 0; i < k; ++i)
-        rotate(problem->cosines[i], problem->sines[i], &column[i], &column[i + 1]);
+        rotate(small->cosines[i], small->sines[i], &column[i], &column[i + 1]);
     const double length = hypot(column[k], column[k + 1]);
-    problem->cosines[k] = column[k] / length;
-    problem->sines[k] = column[k + 1] / length;
-    rotate(problem->cosines[k], problem->sines[k], &column[k], &column[k + 1]);
-    problem->right_side[k + 1] = 0;
-    rotate(problem->cosines[k], problem->sines[k], &problem->right_side[k],
-           &problem->right_side[k + 1]);
-    return fabs(problem->right_side[k + 1]);
+    small->cosines[k] = column[k] / length;
+    small->sines[k] = column[k + 1] / length;
+    rotate(small->cosines[k], small->sines[k], &column[k], &column[k + 1]);
+    small->right_side[k + 1] = 0;
+    rotate(small->cosines[k], small->sines[k], &small->right_side[k], &small->right_side[k + 1]);
+    return fabs(small->right_side[k + 1]);
 }
 
-static void solve_least_squares(const struct least_squares *problem, double *y) {
-    for (size_t i = problem->columns; i-- > 0;) {
-        y[i] = problem->right_side[i];
-        for (size_t k = i + 1; k < problem->columns; ++k)
-            y[i] -= problem->h[k][i] * y[k];
-        y[i] /= problem->h[i][i];
+static void solve_least_squares(const struct least_squares *small, double *y) {
+    for (size_t i = small->columns; i-- > 0;) {
+        y[i] = small->right_side[i];
+        for (size_t k = i + 1; k < small->columns; ++k)
+            y[i] -= small->h[k][i] * y[k];
+        y[i] /= small->h[i][i];
     }
 }
 
@@ -142,40 +144,40 @@ static double normalize(struct app *app, const struct solver *solver, size_t dir
     return norm;
 }
 
-static void restart(struct app *app, const struct solver *solver, struct least_squares *problem) {
+static void restart(struct app *app, const struct solver *solver, struct least_squares *small) {
     sparse_multiply(app, &solver->a, solver->x, solver->w);
     app_launch(app, solver->residual, over(solver->a.rows), ARG(solver->b), ARG(solver->w),
                ARG(solver->a.rows));
-    problem->columns = 0;
-    problem->right_side[0] = normalize(app, solver, 0);
+    small->columns = 0;
+    small->right_side[0] = normalize(app, solver, 0);
 }
 
 /* One direction more; returns the norm of the residual. */
-static double advance(struct app *app, const struct solver *solver, struct least_squares *problem) {
-    const cl_uint last = problem->columns;
-    double *column = problem->h[last];
+static double advance(struct app *app, const struct solver *solver, struct least_squares *small) {
+    const cl_uint last = small->columns;
+    double *column = small->h[last];
     sparse_multiply(app, &solver->a, solver->directions[last], solver->w);
     for (size_t i = 0; i <= last; ++i)
         column[i] = sparse_dot(app, &solver->a, solver->directions[i], solver->w);
     add_directions(app, solver, -1, column, last + 1, solver->w);
     column[last + 1] = normalize(app, solver, last + 1);
-    return add_column(problem);
+    return add_column(small);
 }
 
 static void solve(struct app *app, const struct solver *solver) {
-    struct least_squares problem;
+    struct least_squares small;
     const double enough =
         sqrt(sparse_converged * sparse_dot(app, &solver->a, solver->b, solver->b));
     double residual = INFINITY;
-    for (size_t i = 0; i < app->iterations && residual > enough;) {
-        restart(app, solver, &problem);
-        for (; i < app->iterations && problem.columns < RESTART && residual > enough; ++i) {
-            residual = advance(app, solver, &problem);
+    for (size_t i = 0; i < app->work.iterations && residual > enough;) {
+        restart(app, solver, &small);
+        for (; i < app->work.iterations && small.columns < RESTART && residual > enough; ++i) {
+            residual = advance(app, solver, &small);
             app_end_iteration(app);
         }
         double y[RESTART];
-        solve_least_squares(&problem, y);
-        add_directions(app, solver, 1, y, problem.columns, solver->x);
+        solve_least_squares(&small, y);
+        add_directions(app, solver, 1, y, small.columns, solver->x);
     }
 }
 
@@ -199,41 +201,41 @@ static double reference_normalize(const struct reference *at, size_t direction) 
 }
 
 static void reference_restart(const struct sparse_system *system, const struct reference *at,
-                              struct least_squares *problem) {
+                              struct least_squares *small) {
     sparse_reference_multiply(system, at->x, at->w);
     for (size_t i = 0; i < at->rows; ++i)
         at->w[i] = (double)sparse_right_side(system, i) - at->w[i];
-    problem->columns = 0;
-    problem->right_side[0] = reference_normalize(at, 0);
+    small->columns = 0;
+    small->right_side[0] = reference_normalize(at, 0);
 }
 
 static double reference_advance(const struct sparse_system *system, const struct reference *at,
-                                struct least_squares *problem) {
-    const size_t last = problem->columns;
-    double *column = problem->h[last];
+                                struct least_squares *small) {
+    const size_t last = small->columns;
+    double *column = small->h[last];
     sparse_reference_multiply(system, at->directions[last], at->w);
     for (size_t i = 0; i <= last; ++i)
         column[i] = sparse_reference_dot(at->directions[i], at->w, at->rows);
     for (size_t i = 0; i <= last; ++i)
         reference_add(at, -column[i], i, at->w);
     column[last + 1] = reference_normalize(at, last + 1);
-    return add_column(problem);
+    return add_column(small);
 }
 
 static void reference_solve(const struct sparse_system *system, size_t iterations,
                             const struct reference *at) {
-    struct least_squares problem;
+    struct least_squares small;
     double enough = 0;
     double residual = INFINITY;
     for (size_t i = 0; i < iterations && residual > enough;) {
-        reference_restart(system, at, &problem);
+        reference_restart(system, at, &small);
         if (i == 0)
-            enough = sqrt(sparse_converged) * problem.right_side[0];
-        for (; i < iterations && problem.columns < RESTART && residual > enough; ++i)
-            residual = reference_advance(system, at, &problem);
+            enough = sqrt(sparse_converged) * small.right_side[0];
+        for (; i < iterations && small.columns < RESTART && residual > enough; ++i)
+            residual = reference_advance(system, at, &small);
         double y[RESTART];
-        solve_least_squares(&problem, y);
-        for (size_t k = 0; k < problem.columns; ++k)
+        solve_least_squares(&small, y);
+        for (size_t k = 0; k < small.columns; ++k)
             reference_add(at, y[k], k, at->x);
     }
 }
@@ -247,8 +249,8 @@ static void check_solution(struct app *app, const struct sparse_system *system,
     };
     for (size_t i = 0; i <= RESTART; ++i)
         at.directions[i] = host_array(system->rows, sizeof(double));
-    reference_solve(system, app->iterations, &at);
-    sparse_check(app, got_x, at.x, system->rows);
+    reference_solve(system, app->work.iterations, &at);
+    sparse_check(&app->work, got_x, at.x, system->rows);
     for (size_t i = 0; i <= RESTART; ++i)
         free(at.directions[i]);
     free(at.w);
@@ -260,7 +262,7 @@ int main(int argc, char **argv) {
     app_open(&app, &program, argc, argv);
 
     const size_t vectors = RESTART + 1 + 3; /* directions; x, b and w */
-    const struct sparse_system system = sparse_choose(app.size, vectors, false, app.seed);
+    const struct sparse_system system = sparse_choose(app.work.size, vectors, false, app.work.seed);
     struct sparse_host host = sparse_make_host(&system);
     struct solver solver = create_solver(&app, &system);
 
@@ -272,7 +274,7 @@ int main(int argc, char **argv) {
     app_stop_clock(&app);
     sparse_free(&solver.a);
 
-    if (app.check)
+    if (app.work.check)
         check_solution(&app, &system, x);
     return app_close(&app);
 }

@@ -39,11 +39,14 @@ static const char kernels[] = OPENCL_SOURCE(
         }
     });
 
-static const struct program program = {
-    .name = "mixed",
-    .kernels = kernels,
+static const struct problem problem = {
     .default_iterations = 20,
     .iteration_is = "one relaxation of the chain, and 256 updates of the table",
+};
+
+static const struct program program = {
+    .problem = &problem,
+    .kernels = kernels,
     .two_queues = true,
 };
 
@@ -55,7 +58,7 @@ static void fill_chain(cl_uint *chain, size_t cells, uint64_t key) {
 static void check_chain(struct app *app, const cl_uint *got, size_t cells, uint64_t key) {
     cl_uint *chain = host_array(cells, sizeof(cl_uint));
     fill_chain(chain, cells, key);
-    for (size_t iteration = 0; iteration < app->iterations; ++iteration) {
+    for (size_t iteration = 0; iteration < app->work.iterations; ++iteration) {
         cl_uint before = 0;
         for (size_t i = 0; i < cells; ++i) {
             const cl_uint here = chain[i], after = i + 1 < cells ? chain[i + 1] : 0;
@@ -64,21 +67,21 @@ static void check_chain(struct app *app, const cl_uint *got, size_t cells, uint6
         }
     }
     for (size_t i = 0; i < cells; ++i)
-        app_expect(app, i, got[i], chain[i], 0);
+        work_expect(&app->work, i, got[i], chain[i], 0);
     free(chain);
 }
 
 static void check_table(struct app *app, const cl_uint *got, size_t words) {
     cl_uint *table = host_array(words, sizeof(cl_uint));
-    for (size_t iteration = 0; iteration < app->iterations; ++iteration) {
-        const uint64_t key = random_key(app->seed, iteration);
+    for (size_t iteration = 0; iteration < app->work.iterations; ++iteration) {
+        const uint64_t key = random_key(app->work.seed, iteration);
         for (size_t i = 0; i < UPDATES_A_LAUNCH; ++i) {
             const uint64_t bits = random_bits(key, i);
             table[(bits >> 32) % words] ^= (cl_uint)bits;
         }
     }
     for (size_t i = 0; i < words; ++i)
-        app_expect(app, i, got[i], table[i], 0);
+        work_expect(&app->work, i, got[i], table[i], 0);
     free(table);
 }
 
@@ -88,8 +91,8 @@ int main(int argc, char **argv) {
     cl_kernel relax = app_kernel(&app, "relax");
     cl_kernel update = app_kernel(&app, "update");
     /* Two buffers of the chain and the table, all of one size. */
-    const size_t words = app.size / 3 / sizeof(cl_uint), bytes = words * sizeof(cl_uint);
-    const uint64_t chain_key = random_key(app.seed, 'c');
+    const size_t words = app.work.size / 3 / sizeof(cl_uint), bytes = words * sizeof(cl_uint);
+    const uint64_t chain_key = random_key(app.work.seed, 'c');
     const cl_uint zero = 0;
     cl_uint *chain = host_pages(bytes);
     fill_chain(chain, words, chain_key);
@@ -102,8 +105,8 @@ int main(int argc, char **argv) {
     app_switch_queue(&app);
     app_fill(&app, table, bytes, &zero);
     app_switch_queue(&app);
-    for (size_t i = 0; i < app.iterations; ++i) {
-        const cl_ulong key = random_key(app.seed, i);
+    for (size_t i = 0; i < app.work.iterations; ++i) {
+        const cl_ulong key = random_key(app.work.seed, i);
         app_launch(&app, relax, over(words), ARG(from), ARG(to), ARG(words));
         app_switch_queue(&app);
         app_launch(&app, update, over(UPDATES_A_LAUNCH / UPDATES), ARG(table), ARG(words),
@@ -119,7 +122,7 @@ int main(int argc, char **argv) {
     const cl_uint *got_table = app_download(&app, table, bytes);
     app_stop_clock(&app);
 
-    if (app.check) {
+    if (app.work.check) {
         check_chain(&app, got_chain, words, chain_key);
         check_table(&app, got_table, words);
     }

@@ -4,13 +4,13 @@
  */
 #include "dense.h"
 
+#include "host/dense.h"
+
 #include <stdlib.h>
 
 static const struct program program = {
-    .name = "mvt",
+    .problem = &mvt_problem,
     .kernels = dense_kernels,
-    .default_iterations = 1,
-    .iteration_is = "both products, added once to x1 and x2",
 };
 
 /* Digits, and a buffer for them that OpenCL allocates in host memory. */
@@ -31,42 +31,18 @@ static void upload(struct app *app, struct input input) {
     free(input.digits);
 }
 
-/* Whole numbers again: k iterations add exactly k times the product. */
-static void check_products(struct app *app, const float *x1, const float *x2, size_t side) {
-    const uint64_t seed = app->seed;
-    float *y1 = dense_digits(side, random_key(seed, 'y'));
-    float *y2 = dense_digits(side, random_key(seed, 'z'));
-    float *products = host_array(2 * side, sizeof(float));
-    dense_reference(random_key(seed, 'A'), side, y1, products, y2, products + side);
-
-    float *wanted = dense_digits(side, random_key(seed, 'x'));
-    for (size_t i = 0; i < side; ++i)
-        wanted[i] += (float)app->iterations * products[i];
-    app_expect_floats(app, x1, wanted, side, 0);
-
-    fill_digits(wanted, side, random_key(seed, 'w'), 0);
-    for (size_t i = 0; i < side; ++i)
-        wanted[i] += (float)app->iterations * products[side + i];
-    app_expect_floats(app, x2, wanted, side, 0);
-
-    free(wanted);
-    free(products);
-    free(y2);
-    free(y1);
-}
-
 int main(int argc, char **argv) {
     struct app app;
     app_open(&app, &program, argc, argv);
     cl_kernel row_products = app_kernel(&app, "row_products");
     cl_kernel column_products = app_kernel(&app, "column_products");
 
-    const size_t side = dense_side(app.size, 4);
-    const struct input a = make_input(&app, side * side, random_key(app.seed, 'A'));
-    const struct input y1 = make_input(&app, side, random_key(app.seed, 'y'));
-    const struct input y2 = make_input(&app, side, random_key(app.seed, 'z'));
-    const struct input x1 = make_input(&app, side, random_key(app.seed, 'x'));
-    const struct input x2 = make_input(&app, side, random_key(app.seed, 'w'));
+    const size_t side = dense_side(app.work.size, MVT_VECTORS);
+    const struct input a = make_input(&app, side * side, random_key(app.work.seed, 'A'));
+    const struct input y1 = make_input(&app, side, random_key(app.work.seed, 'y'));
+    const struct input y2 = make_input(&app, side, random_key(app.work.seed, 'z'));
+    const struct input x1 = make_input(&app, side, random_key(app.work.seed, 'x'));
+    const struct input x2 = make_input(&app, side, random_key(app.work.seed, 'w'));
     const cl_uint keep = 1;
 
     app_start_clock(&app);
@@ -75,7 +51,7 @@ int main(int argc, char **argv) {
     upload(&app, y2);
     upload(&app, x1);
     upload(&app, x2);
-    for (size_t i = 0; i < app.iterations; ++i) {
+    for (size_t i = 0; i < app.work.iterations; ++i) {
         app_launch(&app, row_products, over(side), ARG(a.buffer), ARG(y1.buffer), ARG(x1.buffer),
                    ARG(side), ARG(keep));
         app_launch(&app, column_products, over(side), ARG(a.buffer), ARG(y2.buffer), ARG(x2.buffer),
@@ -86,7 +62,7 @@ int main(int argc, char **argv) {
     const float *got_x2 = app_download_mapped(&app, x2.buffer, x2.bytes);
     app_stop_clock(&app);
 
-    if (app.check)
-        check_products(&app, got_x1, got_x2, side);
+    if (app.work.check)
+        mvt_check(&app.work, got_x1, got_x2);
     return app_close(&app);
 }

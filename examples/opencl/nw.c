@@ -5,10 +5,9 @@
  */
 #include "common.h"
 
-#include <stdlib.h>
+#include "host/nw.h"
 
-#define TILE 32
-#define GAP  10
+#include <stdlib.h>
 
 static const char kernels[] = OPENCL_SOURCE(
     /* Row 0 and column 0 align a beginning of one sequence with nothing. */
@@ -54,63 +53,9 @@ static const char kernels[] = OPENCL_SOURCE(
     });
 
 static const struct program program = {
-    .name = "nw",
+    .problem = &nw_problem,
     .kernels = kernels,
-    .default_iterations = 1,
-    .iteration_is = "one alignment of the whole sequences",
 };
-
-enum { RESIDUES = 24 };
-
-struct alignment {
-    size_t side; /* length of both sequences, whole tiles */
-    size_t pitch;
-    uint8_t *down, *across; /* the sequences along the rows and along the columns */
-    int table[RESIDUES][RESIDUES];
-};
-
-static uint8_t *make_sequence(size_t length, uint64_t key) {
-    uint8_t *sequence = host_array(length, 1);
-    for (size_t i = 0; i < length; ++i)
-        sequence[i] = (uint8_t)(random_bits(key, i) % RESIDUES);
-    return sequence;
-}
-
-/* Like the usual substitution tables: symmetric, and a residue is most similar to itself. */
-static void make_table(struct alignment *alignment, uint64_t key) {
-    for (size_t i = 0; i < RESIDUES; ++i)
-        for (size_t j = 0; j <= i; ++j) {
-            const int similarity = (int)(random_bits(key, i * RESIDUES + j) % 8) - 4;
-            alignment->table[i][j] = alignment->table[j][i] = i == j ? similarity + 8 : similarity;
-        }
-}
-
-static void open_alignment(struct alignment *alignment, size_t bytes, uint64_t seed) {
-    const size_t side = square_side(bytes, 2 * sizeof(cl_int), 2 * sizeof(cl_int));
-    alignment->side = side / TILE * TILE;
-    alignment->pitch = alignment->side + 1;
-    alignment->down = make_sequence(alignment->side, random_key(seed, 'd'));
-    alignment->across = make_sequence(alignment->side, random_key(seed, 'a'));
-    make_table(alignment, random_key(seed, 't'));
-}
-
-static void close_alignment(struct alignment *alignment) {
-    free(alignment->across);
-    free(alignment->down);
-}
-
-static int similarity_at(const struct alignment *alignment, size_t row, size_t column) {
-    return alignment->table[alignment->down[row]][alignment->across[column]];
-}
-
-static cl_int *make_similarities(const struct alignment *alignment) {
-    const size_t side = alignment->side;
-    cl_int *similarities = host_pages(side * side * sizeof(cl_int));
-    for (size_t row = 0; row < side; ++row)
-        for (size_t column = 0; column < side; ++column)
-            similarities[row * side + column] = similarity_at(alignment, row, column);
-    return similarities;
-}
 
 static void align(struct app *app, cl_kernel align_tiles, cl_mem score, cl_mem similarity,
                   size_t side) {
@@ -123,39 +68,6 @@ static void align(struct app *app, cl_kernel align_tiles, cl_mem score, cl_mem s
     }
 }
 
-static int larger(int a, int b) {
-    return a > b ? a : b;
-}
-
-/* Makes row `row` of the scores from the one above it. */
-static void reference_row(const struct alignment *alignment, size_t row, const int *above,
-                          int *out) {
-    out[0] = -(int)row * GAP;
-    for (size_t column = 1; column < alignment->pitch; ++column) {
-        const int both = above[column - 1] + similarity_at(alignment, row - 1, column - 1);
-        out[column] = larger(both, larger(above[column], out[column - 1]) - GAP);
-    }
-}
-
-static void check_scores(struct app *app, const cl_int *got, const struct alignment *alignment) {
-    const size_t pitch = alignment->pitch;
-    int *above = host_array(pitch, sizeof(int));
-    int *row = host_array(pitch, sizeof(int));
-    for (size_t column = 0; column < pitch; ++column)
-        row[column] = -(int)column * GAP;
-    for (size_t i = 0; i < pitch; ++i) {
-        if (i > 0)
-            reference_row(alignment, i, above, row);
-        for (size_t column = 0; column < pitch; ++column)
-            app_expect(app, i * pitch + column, got[i * pitch + column], row[column], 0);
-        int *swap = above;
-        above = row;
-        row = swap;
-    }
-    free(row);
-    free(above);
-}
-
 int main(int argc, char **argv) {
     struct app app;
     app_open(&app, &program, argc, argv);
@@ -163,12 +75,12 @@ int main(int argc, char **argv) {
     cl_kernel align_tiles = app_kernel(&app, "align_tiles");
 
     struct alignment alignment;
-    open_alignment(&alignment, app.size, app.seed);
+    nw_open(&alignment, &app.work);
     const size_t side = alignment.side;
     const size_t pitch = alignment.pitch;
     const size_t score_bytes = pitch * pitch * sizeof(cl_int);
     const size_t similarity_bytes = side * side * sizeof(cl_int);
-    cl_int *host_similarity = make_similarities(&alignment);
+    cl_int *host_similarity = nw_similarities(&alignment);
 
     cl_mem score = app_buffer(&app, CL_MEM_READ_WRITE, score_bytes, NULL);
     cl_mem similarity = app_buffer(&app, CL_MEM_READ_ONLY, similarity_bytes, NULL);
@@ -176,7 +88,7 @@ int main(int argc, char **argv) {
     app_start_clock(&app);
     app_write(&app, similarity, similarity_bytes, host_similarity);
     free(host_similarity);
-    for (size_t i = 0; i < app.iterations; ++i) {
+    for (size_t i = 0; i < app.work.iterations; ++i) {
         app_launch(&app, start_borders, over(pitch), ARG(score), ARG(pitch));
         align(&app, align_tiles, score, similarity, side);
         app_end_iteration(&app);
@@ -184,8 +96,8 @@ int main(int argc, char **argv) {
     const cl_int *got = app_download(&app, score, score_bytes);
     app_stop_clock(&app);
 
-    if (app.check)
-        check_scores(&app, got, &alignment);
-    close_alignment(&alignment);
+    if (app.work.check)
+        nw_check(&app.work, got, &alignment);
+    nw_close(&alignment);
     return app_close(&app);
 }

@@ -2,12 +2,11 @@
  * PageRank of a power-law graph, pulling: every page sums up what the pages that link to it pass
  * on. CSR row v lists the pages which link to v.
  */
-#include "graph.h"
+#include "common.h"
+
+#include "host/pagerank.h"
 
 #include <stdlib.h>
-
-#define DAMPING        0.85f
-#define LINKS_PER_PART 256
 
 static const char kernels[] = OPENCL_SOURCE(
     __kernel void share(__global const float *ranks, __global const uint *links_out,
@@ -37,48 +36,9 @@ static const char kernels[] = OPENCL_SOURCE(
     });
 
 static const struct program program = {
-    .name = "pagerank",
+    .problem = &pagerank_problem,
     .kernels = kernels,
-    .default_iterations = 4,
-    .iteration_is = "one update of all ranks",
 };
-
-static cl_uint *count_links_out(const struct graph *graph) {
-    cl_uint *links_out = host_array(graph->vertices, sizeof(cl_uint));
-    for (size_t i = 0; i < graph->edges; ++i)
-        ++links_out[graph->targets[i]];
-    return links_out;
-}
-
-static void reference_iteration(const struct graph *graph, const cl_uint *links_out, double *shares,
-                                double *ranks) {
-    const double base = (1 - (double)DAMPING) / (double)graph->vertices;
-    for (size_t page = 0; page < graph->vertices; ++page)
-        shares[page] = ranks[page] / links_out[page];
-    for (size_t page = 0; page < graph->vertices; ++page) {
-        double sum = 0;
-        for (uint64_t i = graph->offsets[page]; i < graph->offsets[page + 1]; ++i)
-            sum += shares[graph->targets[i]];
-        ranks[page] = base + (double)DAMPING * sum;
-    }
-}
-
-static void check_ranks(struct app *app, const float *got, const struct graph *graph,
-                        const cl_uint *links_out) {
-    const double tolerance = 1e-5;
-    const size_t pages = graph->vertices;
-    double *ranks = host_array(pages, sizeof(double));
-    double *shares = host_array(pages, sizeof(double));
-    for (size_t page = 0; page < pages; ++page)
-        ranks[page] = 1 / (double)pages;
-    for (size_t i = 0; i < app->iterations; ++i)
-        reference_iteration(graph, links_out, shares, ranks);
-
-    for (size_t page = 0; page < pages; ++page)
-        app_expect(app, page, (double)got[page], ranks[page], tolerance * ranks[page]);
-    free(shares);
-    free(ranks);
-}
 
 int main(int argc, char **argv) {
     struct app app;
@@ -86,11 +46,10 @@ int main(int argc, char **argv) {
     cl_kernel share = app_kernel(&app, "share");
     cl_kernel pull = app_kernel(&app, "pull");
 
-    const size_t bytes_per_page = 2 * sizeof(float) + sizeof(cl_uint);
-    struct graph graph = graph_generate(app.size, bytes_per_page, random_key(app.seed, 'g'));
+    struct graph graph = pagerank_graph(&app.work);
     const size_t pages = graph.vertices;
     const size_t vector_bytes = pages * sizeof(float);
-    cl_uint *host_links_out = count_links_out(&graph);
+    cl_uint *host_links_out = pagerank_links_out(&graph);
 
     cl_mem offsets = app_buffer(&app, CL_MEM_READ_ONLY, graph_offset_bytes(&graph), NULL);
     cl_mem sources = app_buffer(&app, CL_MEM_READ_ONLY, graph_target_bytes(&graph), NULL);
@@ -105,9 +64,9 @@ int main(int argc, char **argv) {
     app_write(&app, sources, graph_target_bytes(&graph), graph.targets);
     app_write(&app, links_out, pages * sizeof(cl_uint), host_links_out);
     app_fill(&app, ranks, vector_bytes, &first_rank);
-    if (!app.check)
+    if (!app.work.check)
         graph_free_arrays(&graph);
-    for (size_t i = 0; i < app.iterations; ++i) {
+    for (size_t i = 0; i < app.work.iterations; ++i) {
         app_launch(&app, share, over(pages), ARG(ranks), ARG(links_out), ARG(shares), ARG(pages));
         app_launch(&app, pull, over(pages), ARG(offsets), ARG(sources), ARG(shares), ARG(ranks),
                    ARG(pages), ARG(base));
@@ -116,8 +75,8 @@ int main(int argc, char **argv) {
     const float *got = app_download(&app, ranks, vector_bytes);
     app_stop_clock(&app);
 
-    if (app.check)
-        check_ranks(&app, got, &graph, host_links_out);
+    if (app.work.check)
+        pagerank_check(&app.work, got, &graph, host_links_out);
     free(host_links_out);
     graph_free_arrays(&graph);
     return app_close(&app);

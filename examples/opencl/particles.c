@@ -21,11 +21,14 @@ static const char kernels[] = OPENCL_SOURCE(__kernel void advance(
     }
 });
 
-static const struct program program = {
-    .name = "particles",
-    .kernels = kernels,
+static const struct problem problem = {
     .default_iterations = 1,
     .iteration_is = "one time step",
+};
+
+static const struct program program = {
+    .problem = &problem,
+    .kernels = kernels,
 };
 
 /* Of the three directions; the fourth number of a position is the particle's charge. */
@@ -53,9 +56,9 @@ static void check_particles(struct app *app, const cl_float4 *positions,
     for (size_t i = 0; i < 4 * count; ++i) {
         float position = random_unit(position_key, i);
         float velocity = random_unit(velocity_key, i);
-        reference(&position, &velocity, stiffness.s[i % 4], app->iterations);
-        app_expect(app, i, (double)positions[i / 4].s[i % 4], (double)position, tolerance);
-        app_expect(app, i, (double)velocities[i / 4].s[i % 4], (double)velocity, tolerance);
+        reference(&position, &velocity, stiffness.s[i % 4], app->work.iterations);
+        work_expect(&app->work, i, (double)positions[i / 4].s[i % 4], (double)position, tolerance);
+        work_expect(&app->work, i, (double)velocities[i / 4].s[i % 4], (double)velocity, tolerance);
     }
 }
 
@@ -71,11 +74,11 @@ int main(int argc, char **argv) {
     app_open(&app, &program, argc, argv);
     cl_kernel advance = app_kernel(&app, "advance");
 
-    const size_t count = app.size / (2 * sizeof(cl_float4));
+    const size_t count = app.work.size / (2 * sizeof(cl_float4));
     const size_t bytes = count * sizeof(cl_float4);
     const size_t groups = group_count(&app);
-    const uint64_t position_key = random_key(app.seed, 'x');
-    const uint64_t velocity_key = random_key(app.seed, 'v');
+    const uint64_t position_key = random_key(app.work.seed, 'x');
+    const uint64_t velocity_key = random_key(app.work.seed, 'v');
     cl_float4 *host_positions = make_vectors(count, position_key);
     cl_float4 *host_velocities = make_vectors(count, velocity_key);
     cl_mem positions = app_buffer(&app, CL_MEM_READ_WRITE, bytes, NULL);
@@ -86,7 +89,7 @@ int main(int argc, char **argv) {
     app_write(&app, velocities, bytes, host_velocities);
     free(host_velocities);
     free(host_positions);
-    for (size_t i = 0; i < app.iterations; ++i) {
+    for (size_t i = 0; i < app.work.iterations; ++i) {
         app_launch(&app, advance, over_groups(groups, GROUP_SIZE), ARG(positions), ARG(velocities),
                    ARG(stiffness), ARG(count));
         app_end_iteration(&app);
@@ -95,7 +98,7 @@ int main(int argc, char **argv) {
     const cl_float4 *got_velocities = app_download(&app, velocities, bytes);
     app_stop_clock(&app);
 
-    if (app.check)
+    if (app.work.check)
         check_particles(&app, got_positions, got_velocities, count, position_key, velocity_key);
     return app_close(&app);
 }

@@ -22,16 +22,19 @@ static const char kernels[] = OPENCL_SOURCE(
         a[i] = a[i] ^ other;
     });
 
-static const struct program program = {
-    .name = "phases",
-    .kernels = kernels,
+static const struct problem problem = {
     .default_iterations = 30,
     .iteration_is = "once over the arrays of its phase; each of the three phases has a third",
 };
 
+static const struct program program = {
+    .problem = &problem,
+    .kernels = kernels,
+};
+
 /* The first iteration of a phase of three. */
 static size_t phase_begin(const struct app *app, size_t phase) {
-    return phase * app->iterations / 3;
+    return phase * app->work.iterations / 3;
 }
 
 static cl_uint first_word(uint64_t key, size_t index) {
@@ -47,13 +50,13 @@ static void check_words(struct app *app, const cl_uint *got_a, const cl_uint *go
             a = 5 * a + (cl_uint)step;
         for (size_t step = second; step < third; ++step)
             b = 5 * b + (cl_uint)step;
-        for (size_t step = third; step < app->iterations; ++step) {
+        for (size_t step = third; step < app->work.iterations; ++step) {
             const cl_uint other = b;
             b = 3 * a + (cl_uint)step;
             a = a ^ other;
         }
-        app_expect(app, i, got_a[i], a, 0);
-        app_expect(app, i, got_b[i], b, 0);
+        work_expect(&app->work, i, got_a[i], a, 0);
+        work_expect(&app->work, i, got_b[i], b, 0);
     }
 }
 
@@ -70,15 +73,15 @@ int main(int argc, char **argv) {
     app_open(&app, &program, argc, argv);
     cl_kernel stir = app_kernel(&app, "stir");
     cl_kernel exchange = app_kernel(&app, "exchange");
-    const size_t count = app.size / 2 / sizeof(cl_uint), bytes = count * sizeof(cl_uint);
-    const uint64_t a_key = random_key(app.seed, 'a'), b_key = random_key(app.seed, 'b');
+    const size_t count = app.work.size / 2 / sizeof(cl_uint), bytes = count * sizeof(cl_uint);
+    const uint64_t a_key = random_key(app.work.seed, 'a'), b_key = random_key(app.work.seed, 'b');
     cl_mem a = app_buffer(&app, CL_MEM_READ_WRITE, bytes, NULL);
     cl_mem b = app_buffer(&app, CL_MEM_READ_WRITE, bytes, NULL);
 
     app_start_clock(&app);
     upload(&app, a, count, a_key);
     upload(&app, b, count, b_key);
-    for (size_t i = 0; i < app.iterations; ++i) {
+    for (size_t i = 0; i < app.work.iterations; ++i) {
         const cl_uint step = (cl_uint)i;
         if (i < phase_begin(&app, 1))
             app_launch(&app, stir, over(count), ARG(a), ARG(count), ARG(step));
@@ -92,7 +95,7 @@ int main(int argc, char **argv) {
     const cl_uint *got_b = app_download(&app, b, bytes);
     app_stop_clock(&app);
 
-    if (app.check)
+    if (app.work.check)
         check_words(&app, got_a, got_b, count, a_key, b_key);
     return app_close(&app);
 }

@@ -4,10 +4,9 @@
  */
 #include "common.h"
 
-#include <stdlib.h>
+#include "host/ra.h"
 
-/* Each item makes this many updates, one after another. */
-#define UPDATES 8
+#include <stdlib.h>
 
 static const char kernels[] = OPENCL_SOURCE(
     /* random_bits() of the host */
@@ -28,67 +27,32 @@ static const char kernels[] = OPENCL_SOURCE(
         }
     });
 
-enum option_key { OPTION_UPDATES = 512 };
-
-static const struct argp_option options[] = {
-    {"updates", OPTION_UPDATES, "N", 0, "Updates an iteration (default: 2048)", 0},
-    {0},
-};
-
-static uint64_t updates = 2048;
-
-static error_t parse_option(int key, char *argument, struct argp_state *state) {
-    (void)state;
-    if (key != OPTION_UPDATES)
-        return ARGP_ERR_UNKNOWN;
-    updates = parse_number("--updates", argument, UPDATES, UINT64_C(1) << 40);
-    return 0;
-}
-
-static const struct argp extras = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
-
 static const struct program program = {
-    .name = "ra",
+    .problem = &ra_problem,
     .kernels = kernels,
-    .default_iterations = 10,
-    .iteration_is = "--updates updates of words anywhere",
-    .extras = &extras,
+    .extras = &ra_extras,
 };
-
-static void check_table(struct app *app, const cl_uint *got, size_t words, size_t items) {
-    cl_uint *wanted = host_array(words, sizeof(cl_uint));
-    for (size_t iteration = 0; iteration < app->iterations; ++iteration) {
-        const uint64_t key = random_key(app->seed, iteration);
-        for (size_t i = 0; i < items * UPDATES; ++i) {
-            const uint64_t bits = random_bits(key, i);
-            wanted[(bits >> 32) % words] ^= (cl_uint)bits;
-        }
-    }
-    for (size_t i = 0; i < words; ++i)
-        app_expect(app, i, got[i], wanted[i], 0);
-    free(wanted);
-}
 
 int main(int argc, char **argv) {
     struct app app;
     app_open(&app, &program, argc, argv);
     cl_kernel update = app_kernel(&app, "update");
-    const size_t words = app.size / sizeof(cl_uint), bytes = words * sizeof(cl_uint);
-    const size_t items = (size_t)updates / UPDATES;
+    const size_t words = app.work.size / sizeof(cl_uint), bytes = words * sizeof(cl_uint);
+    const size_t items = (size_t)ra_updates / UPDATES;
     const cl_uint zero = 0;
     cl_mem table = app_buffer(&app, CL_MEM_READ_WRITE, bytes, NULL);
 
     app_start_clock(&app);
     app_fill(&app, table, bytes, &zero);
-    for (size_t i = 0; i < app.iterations; ++i) {
-        const cl_ulong key = random_key(app.seed, i);
+    for (size_t i = 0; i < app.work.iterations; ++i) {
+        const cl_ulong key = random_key(app.work.seed, i);
         app_launch(&app, update, over(items), ARG(table), ARG(words), ARG(key), ARG(items));
         app_end_iteration(&app);
     }
     const cl_uint *got = app_download(&app, table, bytes);
     app_stop_clock(&app);
 
-    if (app.check)
-        check_table(&app, got, words, items);
+    if (app.work.check)
+        ra_check(&app.work, got);
     return app_close(&app);
 }

@@ -1,45 +1,18 @@
 /*
- * What the solvers of sparse linear systems (bicgstab, cg, gmres) share: a system in CSR form, its
- * copy on the device with the two kernels that read it and add up, and the CPU reference of both.
+ * What the solvers of sparse linear systems (bicgstab, cg, gmres) share: the copy of a system on
+ * the device, with the two kernels that read it and add up.
  */
 #ifndef OPENCL_EXAMPLES_SPARSE_H
 #define OPENCL_EXAMPLES_SPARSE_H
 
 #include "common.h"
 
-/*
- * A x = b for a square grid of nodes, each coupled with random strength to its neighbours. The
- * diagonal is 1 plus the sum of a row's couplings, which stand negative beside it, so every
- * solver converges. A symmetric system has one strength for both directions of a coupling. In
- * others the directions differ, and every node is also coupled to one anywhere in the grid.
- */
-struct sparse_system {
-    bool symmetric;
-    size_t side, rows, nonzeros;
-    uint64_t coupling_key, far_key, right_side_key;
-};
-
-enum { SPARSE_MOST_PER_ROW = 6 };
-
-struct sparse_row {
-    size_t count;
-    size_t columns[SPARSE_MOST_PER_ROW];
-    float values[SPARSE_MOST_PER_ROW];
-};
-
-/* The largest system that takes `bytes` on the device, with so many vectors beside the matrix. */
-struct sparse_system sparse_choose(size_t bytes, size_t vectors, bool symmetric, uint64_t seed);
-
-/* Any row of A, and any element of b, each made afresh. */
-struct sparse_row sparse_make_row(const struct sparse_system *system, size_t node);
-float sparse_right_side(const struct sparse_system *system, size_t node);
+#include "host/sparse.h"
 
 /*
  * multiply: y = A x, one work-item for each row. dot_product: partial sums of x . y, one for each
  * work-group, which the host adds up. A solver's kernels are these and its own after them.
  */
-#define SPARSE_LANES              256
-#define SPARSE_ELEMENTS_PER_GROUP 4096
 #define SPARSE_KERNELS                                                                             \
     OPENCL_SOURCE(                                                                                 \
         __kernel void multiply(__global const ulong *offsets, __global const uint *columns,        \
@@ -74,16 +47,6 @@ float sparse_right_side(const struct sparse_system *system, size_t node);
                 partial_sums[get_group_id(0)] = sums[0];                                           \
         })
 
-/* A and b in host memory. */
-struct sparse_host {
-    cl_ulong *offsets;
-    cl_uint *columns;
-    float *values, *right_side;
-};
-
-struct sparse_host sparse_make_host(const struct sparse_system *system);
-void sparse_free_host(struct sparse_host *host);
-
 /* A on the device. */
 struct sparse_matrix {
     cl_kernel multiply, dot_product;
@@ -100,15 +63,5 @@ void sparse_free(struct sparse_matrix *matrix); /* its host memory; app_close() 
 /* y = A x, and x . y; the latter waits for its sum. */
 void sparse_multiply(struct app *app, const struct sparse_matrix *matrix, cl_mem x, cl_mem y);
 double sparse_dot(struct app *app, const struct sparse_matrix *matrix, cl_mem x, cl_mem y);
-
-/* A solver stops when the squared residual is this small a part of the first one. */
-static const double sparse_converged = 1e-12;
-
-/* The same in double precision. The matrix is made again as it is needed, row by row. */
-void sparse_reference_multiply(const struct sparse_system *system, const double *x, double *y);
-double sparse_reference_dot(const double *x, const double *y, size_t count);
-
-/* Checks a downloaded vector against the reference, which may differ by 1e-5. */
-void sparse_check(struct app *app, const float *got, const double *wanted, size_t rows);
 
 #endif

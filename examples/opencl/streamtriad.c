@@ -4,6 +4,8 @@
  */
 #include "common.h"
 
+#include "host/streamtriad.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -36,54 +38,31 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
 static const struct argp extras = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
 
 static const struct program program = {
-    .name = "streamtriad",
+    .problem = &streamtriad_problem,
     .kernels = kernels,
-    .default_iterations = 10,
-    .iteration_is = "one pass over the three arrays",
     .extras = &extras,
 };
 
-/* The inputs are digits and the scalar is a power of two: every sum is exact, fused or not. */
-static const float scalar = 0.5f;
-
-struct streams {
-    size_t count, bytes;
-    uint64_t b_key, c_key;
-};
-
-static void check_triad(struct app *app, const float *a, const struct streams *streams) {
-    for (size_t i = 0; i < streams->count; ++i)
-        app_expect(app, i, a[i],
-                   random_digit(streams->b_key, i) + scalar * random_digit(streams->c_key, i), 0);
-}
-
-/* A program's own memory, from which the inputs are uploaded. */
-static float *make_stream(const struct streams *streams, uint64_t key) {
-    float *stream = host_pages(streams->bytes);
-    fill_digits(stream, streams->count, key, 0);
-    return stream;
-}
-
 /* Both ways return the downloaded result. */
-static const float *run_with_buffers(struct app *app, cl_kernel triad,
-                                     const struct streams *streams) {
-    float *host_b = make_stream(streams, streams->b_key);
-    float *host_c = make_stream(streams, streams->c_key);
-    cl_mem a = app_buffer(app, CL_MEM_WRITE_ONLY, streams->bytes, NULL);
-    cl_mem b = app_buffer(app, CL_MEM_READ_ONLY, streams->bytes, NULL);
-    cl_mem c = app_buffer(app, CL_MEM_READ_ONLY, streams->bytes, NULL);
+static const float *run_with_buffers(struct app *app, cl_kernel triad, size_t count) {
+    const size_t bytes = count * sizeof(float);
+    const float scalar = SCALAR;
+    float *host_b = streamtriad_input(&app->work, 'b');
+    float *host_c = streamtriad_input(&app->work, 'c');
+    cl_mem a = app_buffer(app, CL_MEM_WRITE_ONLY, bytes, NULL);
+    cl_mem b = app_buffer(app, CL_MEM_READ_ONLY, bytes, NULL);
+    cl_mem c = app_buffer(app, CL_MEM_READ_ONLY, bytes, NULL);
 
     app_start_clock(app);
-    app_write(app, b, streams->bytes, host_b);
-    app_write(app, c, streams->bytes, host_c);
+    app_write(app, b, bytes, host_b);
+    app_write(app, c, bytes, host_c);
     free(host_b);
     free(host_c);
-    for (size_t i = 0; i < app->iterations; ++i) {
-        app_launch(app, triad, over(streams->count), ARG(a), ARG(b), ARG(c), ARG(scalar),
-                   ARG(streams->count));
+    for (size_t i = 0; i < app->work.iterations; ++i) {
+        app_launch(app, triad, over(count), ARG(a), ARG(b), ARG(c), ARG(scalar), ARG(count));
         app_end_iteration(app);
     }
-    const float *got = app_download(app, a, streams->bytes);
+    const float *got = app_download(app, a, bytes);
     app_stop_clock(app);
     return got;
 }
@@ -97,11 +76,11 @@ static void require_svm(const struct app *app) {
         require(CL_INVALID_OPERATION, "clSVMAlloc");
 }
 
-static float *svm_stream(struct app *app, const struct streams *streams) {
-    float *stream = clSVMAlloc(app->context, CL_MEM_READ_WRITE, streams->bytes, 0);
+static float *svm_stream(struct app *app, size_t bytes) {
+    float *stream = clSVMAlloc(app->context, CL_MEM_READ_WRITE, bytes, 0);
     if (stream == NULL)
         require(CL_MEM_OBJECT_ALLOCATION_FAILURE, "clSVMAlloc");
-    app->footprint += streams->bytes;
+    app->work.footprint += bytes;
     return stream;
 }
 
@@ -110,26 +89,28 @@ static void svm_copy(struct app *app, void *to, const void *from, size_t bytes) 
             "clEnqueueSVMMemcpy");
 }
 
-static const float *run_with_svm(struct app *app, cl_kernel triad, const struct streams *streams) {
+static const float *run_with_svm(struct app *app, cl_kernel triad, size_t count) {
     require_svm(app);
-    float *host_b = make_stream(streams, streams->b_key);
-    float *host_c = make_stream(streams, streams->c_key);
-    float *got = app_result(app, streams->bytes);
-    float *a = svm_stream(app, streams);
-    float *b = svm_stream(app, streams);
-    float *c = svm_stream(app, streams);
+    const size_t bytes = count * sizeof(float);
+    const float scalar = SCALAR;
+    float *host_b = streamtriad_input(&app->work, 'b');
+    float *host_c = streamtriad_input(&app->work, 'c');
+    float *got = app_result(app, bytes);
+    float *a = svm_stream(app, bytes);
+    float *b = svm_stream(app, bytes);
+    float *c = svm_stream(app, bytes);
 
     app_start_clock(app);
-    svm_copy(app, b, host_b, streams->bytes);
-    svm_copy(app, c, host_c, streams->bytes);
+    svm_copy(app, b, host_b, bytes);
+    svm_copy(app, c, host_c, bytes);
     free(host_b);
     free(host_c);
-    for (size_t i = 0; i < app->iterations; ++i) {
-        app_launch(app, triad, over(streams->count), SVM_ARG(a), SVM_ARG(b), SVM_ARG(c),
-                   ARG(scalar), ARG(streams->count));
+    for (size_t i = 0; i < app->work.iterations; ++i) {
+        app_launch(app, triad, over(count), SVM_ARG(a), SVM_ARG(b), SVM_ARG(c), ARG(scalar),
+                   ARG(count));
         app_end_iteration(app);
     }
-    svm_copy(app, got, a, streams->bytes);
+    svm_copy(app, got, a, bytes);
     app_stop_clock(app);
 
     clSVMFree(app->context, a);
@@ -143,17 +124,11 @@ int main(int argc, char **argv) {
     app_open(&app, &program, argc, argv);
     cl_kernel triad = app_kernel(&app, "triad");
 
-    const size_t count = app.size / (3 * sizeof(float));
-    const struct streams streams = {
-        .count = count,
-        .bytes = count * sizeof(float),
-        .b_key = random_key(app.seed, 'b'),
-        .c_key = random_key(app.seed, 'c'),
-    };
+    const size_t count = streamtriad_count(&app.work);
     const float *got =
-        use_svm ? run_with_svm(&app, triad, &streams) : run_with_buffers(&app, triad, &streams);
+        use_svm ? run_with_svm(&app, triad, count) : run_with_buffers(&app, triad, count);
 
-    if (app.check)
-        check_triad(&app, got, &streams);
+    if (app.work.check)
+        streamtriad_check(&app.work, got);
     return app_close(&app);
 }

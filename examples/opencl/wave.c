@@ -28,11 +28,14 @@ static const char kernels[] = OPENCL_SOURCE(__kernel void advance(
         }
 });
 
-static const struct program program = {
-    .name = "wave",
-    .kernels = kernels,
+static const struct problem problem = {
     .default_iterations = 1,
     .iteration_is = "one time step",
+};
+
+static const struct program program = {
+    .problem = &problem,
+    .kernels = kernels,
 };
 
 /* Planes of width x height cells, as near to a cube as whole strips and the size allow. */
@@ -82,13 +85,13 @@ static void check_volume(struct app *app, const float *got, const struct volume 
                          uint64_t now_key, uint64_t before_key) {
     float *now = random_volume(volume, now_key);
     float *before = random_volume(volume, before_key);
-    for (size_t i = 0; i < app->iterations; ++i) {
+    for (size_t i = 0; i < app->work.iterations; ++i) {
         reference_step(volume, now, before);
         float *swap = now;
         now = before;
         before = swap;
     }
-    app_expect_floats(app, got, now, volume->cells, 1e-5);
+    work_expect_floats(&app->work, got, now, volume->cells, 1e-5);
     free(before);
     free(now);
 }
@@ -98,9 +101,9 @@ int main(int argc, char **argv) {
     app_open(&app, &program, argc, argv);
     cl_kernel advance = app_kernel(&app, "advance");
 
-    const struct volume volume = choose_volume(app.size);
-    const uint64_t now_key = random_key(app.seed, 'n');
-    const uint64_t before_key = random_key(app.seed, 'b');
+    const struct volume volume = choose_volume(app.work.size);
+    const uint64_t now_key = random_key(app.work.seed, 'n');
+    const uint64_t before_key = random_key(app.work.seed, 'b');
     float *host_now = random_volume(&volume, now_key);
     float *host_before = random_volume(&volume, before_key);
     cl_mem now = app_buffer(&app, CL_MEM_READ_WRITE, volume.bytes, NULL);
@@ -111,7 +114,7 @@ int main(int argc, char **argv) {
     app_write(&app, before, volume.bytes, host_before);
     free(host_before);
     free(host_now);
-    for (size_t i = 0; i < app.iterations; ++i) {
+    for (size_t i = 0; i < app.work.iterations; ++i) {
         app_launch(&app, advance, over_plane(volume.width / STRIP, volume.height), ARG(now),
                    ARG(before), ARG(volume.width), ARG(volume.height), ARG(volume.depth));
         cl_mem swap = now;
@@ -122,7 +125,7 @@ int main(int argc, char **argv) {
     const float *got = app_download(&app, now, volume.bytes);
     app_stop_clock(&app);
 
-    if (app.check)
+    if (app.work.check)
         check_volume(&app, got, &volume, now_key, before_key);
     return app_close(&app);
 }

@@ -191,11 +191,11 @@ static const char *program_name(unsigned index) {
 static void show_programs(const struct names *names) {
     const struct ff__program_row *row;
     struct ff__table table;
-    ff__table_init(&table, "ll");
-    ff__table_cells(&table, "program", "summary", NULL);
+    ff__table_init(&table, "lll");
+    ff__table_cells(&table, "program", "interface", "summary", NULL);
     for (unsigned i = 0; (row = ff__program_at(i)); i++)
         if (has(names, row->name))
-            ff__table_cells(&table, row->name, row->summary, NULL);
+            ff__table_cells(&table, row->name, row->interface, row->summary, NULL);
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
 }
@@ -204,8 +204,9 @@ static json_t *programs_json(void) {
     const struct ff__program_row *row;
     json_t *list = ff__must(json_array());
     for (unsigned i = 0; (row = ff__program_at(i)); i++)
-        json_array_append_new(
-            list, ff__must(json_pack("{s:s, s:s}", "name", row->name, "summary", row->summary)));
+        json_array_append_new(list,
+                              ff__must(json_pack("{s:s, s:s, s:s}", "name", row->name, "interface",
+                                                 row->interface, "summary", row->summary)));
     return list;
 }
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 static const struct ff__program_row bundled[] = {
-#define FF_PROGRAM(name, summary) {name, summary},
-#include "examples/opencl/programs.def"
+#define FF_PROGRAM(name, interface, summary) {name, #interface, summary},
+#include "examples/programs.def"
 #undef FF_PROGRAM
 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct ff__program_row {
-    const char *name, *summary;
+    const char *name, *interface, *summary;
 };
 
 /* The bundled programs; NULL past the end. */

@@ -13,7 +13,7 @@ mkdir -p "$scratch/programs"
 cd "$scratch" || exit 1
 cp "$farfault" farfault
 cp "$preload_stub" libfarfault-opencl.so
-for name in $(sed -n 's/^FF_PROGRAM("\([^"]*\)".*/\1/p' "$source/examples/opencl/programs.def"); do
+for name in $(sed -n 's/^FF_PROGRAM("\([^"]*\)".*/\1/p' "$source/examples/programs.def"); do
     cp "$program_stub" "programs/$name"
 done
 ln -s "$source/data" data

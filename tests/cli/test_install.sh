@@ -46,7 +46,8 @@ done
     --size 12M --check |
     grep 'verified: yes'
 grep -q '"mode": "managed"' "$folder/summary"
-"$farfault" compare --systems nvidia --size 12M --runs 1 streamtriad
+export FARFAULT_PTX_CACHE="$folder/ptx"
+"$farfault" compare --systems nvidia --size 12M --runs 1 streamtriad addvectors-cuda
 
 # what was installed goes, and what was not stays
 touch "$prefix/bin/other"

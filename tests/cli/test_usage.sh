@@ -271,7 +271,7 @@ for text in threshold 'consecutive migrations' 'lrm: ' 'bfs: ' seed; do
 done
 ! grep -q random out || fail "not asked for: $(cat out)"
 status 0 list programs
-[ "$(wc -l <out)" -eq $(($(grep -c "^FF_PROGRAM" "$source/examples/opencl/programs.def") + 1)) ] \
+[ "$(wc -l <out)" -eq $(($(grep -c "^FF_PROGRAM" "$source/examples/programs.def") + 1)) ] \
     || fail "list programs: $(cat out)"
 status 0 list --json
 json out '{10}'

@@ -23,7 +23,10 @@ refused "lm: --context: '5000' is not a whole number from 1 to 1024" lm --contex
 refused "lm: --steps: '0' is not a whole number from 1 up" lm --steps 0
 refused "jacobi: --iterations: 'many' is not a whole number from 1 up" jacobi --iterations many
 
-for program in jacobi cg pagerank mixed phases matrices; do
+refused "jacobi-cuda: --size: 'much' is not a size; give bytes, or a number with K, M or G, as in \
+256M" jacobi-cuda --size much
+
+for program in jacobi jacobi-cuda cg pagerank mixed phases matrices; do
     lines=$("$programs/$program" --size 1M --iterations 3 --times |
         grep -c '^iteration [123]: [0-9.]* s$')
     [ "$lines" = 3 ] || fail "$program --times shows $lines of 3 iterations"

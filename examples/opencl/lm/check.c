@@ -18,11 +18,11 @@ static const double loss_tolerance = 1e-4, gradient_tolerance = 1e-3;
 static size_t affordable_steps(const struct app *app, const struct shape *shape) {
     const double operations = 3e10;
     const double steps = fmax(operations / shape_step_operations(shape), 2);
-    return steps < (double)app->iterations ? (size_t)steps : app->iterations;
+    return steps < (double)app->work.iterations ? (size_t)steps : app->work.iterations;
 }
 
 void check_open(struct check *check, const struct app *app, const struct shape *shape) {
-    *check = (struct check){.steps = app->check ? affordable_steps(app, shape) : 0};
+    *check = (struct check){.steps = app->work.check ? affordable_steps(app, shape) : 0};
     check->losses = host_array(check->steps + 1, sizeof(double));
     check->gradients = host_array(shape_tensors(shape), sizeof(float *));
 }
@@ -65,7 +65,7 @@ static void compare_gradients(const struct check *check, struct app *app,
         const struct tensor tensor = shape_tensor(&reference->shape, i);
         const double distance =
             distance_between(check->gradients[i], reference->gradients[i], tensor_count(&tensor));
-        app_expect(app, i, distance, 0, gradient_tolerance);
+        work_expect(&app->work, i, distance, 0, gradient_tolerance);
     }
 }
 
@@ -80,7 +80,7 @@ static void compare_steps(const struct check *check, struct app *app, const stru
             reference_update(reference);
         text_batch(text, shape, step, inputs, targets);
         const double loss = reference_forward(reference, inputs, targets);
-        app_expect(app, step, check->losses[step], loss, loss_tolerance);
+        work_expect(&app->work, step, check->losses[step], loss, loss_tolerance);
         reference_backward(reference, inputs);
     }
     free(targets);
@@ -91,9 +91,9 @@ void check_results(struct check *check, struct app *app, const struct shape *sha
                    const struct text *text) {
     if (check->steps == 0)
         return;
-    if (check->steps < app->iterations)
-        printf("checked: the first %zu of %zu steps\n", check->steps, app->iterations);
-    struct reference *reference = reference_open(shape, app->seed);
+    if (check->steps < app->work.iterations)
+        printf("checked: the first %zu of %zu steps\n", check->steps, app->work.iterations);
+    struct reference *reference = reference_open(shape, app->work.seed);
     compare_steps(check, app, text, reference);
     compare_gradients(check, app, reference);
     reference_close(reference);

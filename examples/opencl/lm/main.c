@@ -62,11 +62,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
 
 static const struct argp extras = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
 
-static const struct program program = {
-    .name = "lm",
-    .kernels = lm_kernels,
+static const struct problem problem = {
     .default_iterations = 5,
     .iteration_is = "one step of training",
+};
+
+static const struct program program = {
+    .problem = &problem,
+    .kernels = lm_kernels,
     .extras = &extras,
 };
 
@@ -87,11 +90,12 @@ static struct shape choose_shape(const struct app *app) {
         return explicit_shape();
     if (asked_for.heads != 0)
         bad_usage("--heads needs --layers and --width");
-    const struct shape shape = shape_for_bytes(app->size, asked_for.context, asked_for.batch);
+    const struct shape shape = shape_for_bytes(app->work.size, asked_for.context, asked_for.batch);
     if (shape.layers == 0) {
         const struct shape least = {1, 32, 1, asked_for.context, asked_for.batch};
         bad_usage("--size: '%zuK' is too small for %zu x %zu positions; give at least %zuK",
-                  app->size >> 10, least.batch, least.context, (shape_bytes(&least) >> 10) + 1);
+                  app->work.size >> 10, least.batch, least.context,
+                  (shape_bytes(&least) >> 10) + 1);
     }
     return shape;
 }
@@ -133,9 +137,9 @@ static double take_step(struct model *model, const struct text *text, size_t ste
 
 static void train(struct model *model, const struct text *text, struct check *check) {
     struct app *app = model->app;
-    double *seconds = host_array(app->iterations, sizeof(double));
+    double *seconds = host_array(app->work.iterations, sizeof(double));
     app_lap(app);
-    for (size_t step = 0; step < app->iterations; ++step) {
+    for (size_t step = 0; step < app->work.iterations; ++step) {
         const double loss = take_step(model, text, step);
         seconds[step] = app_lap(app);
         printf("step %zu: loss %.4f, %.6f s\n", step + 1, loss, seconds[step]);
@@ -143,7 +147,7 @@ static void train(struct model *model, const struct text *text, struct check *ch
         check_step(check, model, step, loss);
         app_lap(app); /* which is no part of the next step */
     }
-    print_median(seconds, app->iterations);
+    print_median(seconds, app->work.iterations);
     free(seconds);
 }
 
@@ -151,11 +155,11 @@ int main(int argc, char **argv) {
     struct app app;
     app_open(&app, &program, argc, argv);
     if (steps_asked_for != 0)
-        app.iterations = steps_asked_for;
+        app.work.iterations = steps_asked_for;
     const struct shape shape = choose_shape(&app);
     print_shape(&shape);
 
-    struct text text = text_make(random_key(app.seed, 't'), TEXT_LENGTH);
+    struct text text = text_make(random_key(app.work.seed, 't'), TEXT_LENGTH);
     struct check check;
     check_open(&check, &app, &shape);
     struct model model;

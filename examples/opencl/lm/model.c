@@ -95,7 +95,7 @@ void model_start(struct model *model) {
         const struct tensor tensor = shape_tensor(&model->shape, i);
         const size_t bytes = tensor_count(&tensor) * sizeof(float);
         float *values = host_pages(bytes);
-        tensor_start(&model->shape, i, model->app->seed, values);
+        tensor_start(&model->shape, i, model->app->work.seed, values);
         app_write(model->app, model->parameters[i].value, bytes, values);
         free(values);
         app_fill(model->app, model->parameters[i].first_moment, bytes, &zero);

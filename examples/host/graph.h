@@ -1,10 +1,12 @@
 /*
  * A random directed power-law graph (R-MAT) in CSR form, shared by the graph programs.
  */
-#ifndef OPENCL_EXAMPLES_GRAPH_H
-#define OPENCL_EXAMPLES_GRAPH_H
+#ifndef EXAMPLES_HOST_GRAPH_H
+#define EXAMPLES_HOST_GRAPH_H
 
-#include "common.h"
+#include "data.h"
+
+HOST_BEGIN
 
 struct graph {
     size_t vertices;   /* a power of two */
@@ -24,5 +26,7 @@ size_t graph_target_bytes(const struct graph *graph);
 
 /* Releases the host arrays; the counts stay. */
 void graph_free_arrays(struct graph *graph);
+
+HOST_END
 
 #endif
