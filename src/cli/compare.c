@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/find.h"
+#include "cli/needs.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
 #include "cli/specs.h"
@@ -110,6 +111,19 @@ static int read_options(struct comparing *work) {
     return status;
 }
 
+/* A command of the user's begins with a program. */
+static bool needs_opencl(const struct ff__programs *programs) {
+    for (unsigned i = 0; i < programs->count; i++) {
+        const struct ff__program *program = &programs->items[i];
+        char *first = ff__text("%.*s", (int)strcspn(program->name, " "), program->name);
+        bool only_cuda = !program->bundled && ff__program_needs_only_cuda(first);
+        free(first);
+        if (!only_cuda)
+            return true;
+    }
+    return false;
+}
+
 /* Sizes are checked with the rest; what a share comes to is not known yet, so the default size
  * stands in for it. */
 static int probe(struct comparing *work) {
@@ -123,7 +137,7 @@ static int probe(struct comparing *work) {
     }
     if (!status)
         status = ff__find_preload(work->preload);
-    if (!status)
+    if (!status && needs_opencl(&comparison->programs))
         status = ff__probe_opencl(comparison->opencl);
     return status;
 }

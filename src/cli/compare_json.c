@@ -108,7 +108,8 @@ static json_t *all_means(const struct ff__comparison *comparison) {
 
 json_t *ff__compare_results(const struct ff__comparison *comparison) {
     json_t *all = ff__results_new("compare");
-    ff__json_set(all, "opencl", ff__json_text(comparison->opencl));
+    ff__json_set(all, "opencl",
+                 comparison->opencl[0] ? ff__json_text(comparison->opencl) : json_null());
     ff__json_set(all, "runs", all_runs(comparison));
     ff__json_set(all, "means", all_means(comparison));
     if (comparison->bound)

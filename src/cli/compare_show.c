@@ -103,7 +103,7 @@ static void show_fallbacks(const struct ff__comparison *comparison, unsigned pro
             continue;
         char *which =
             json_dumps(json_object_get(ff__result_typical(result)->all, "fallbacks"), JSON_COMPACT);
-        printf("  note: under %s %llu calls were left to plain OpenCL: %s\n",
+        printf("  note: under %s %llu calls were not managed: %s\n",
                ff__line_system(comparison, line), (unsigned long long)count, which ? which : "");
         free(which);
     }

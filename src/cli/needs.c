@@ -99,6 +99,13 @@ bool ff__needs_only_cuda(const struct ff__needs *needs) {
     return has_cuda(needs) && !ff__needs_library(needs, "libOpenCL.so");
 }
 
+bool ff__program_needs_only_cuda(const char *program) {
+    struct ff__needs needs;
+    bool only_cuda = ff__needs_read(program, &needs) && ff__needs_only_cuda(&needs);
+    ff__needs_free(&needs);
+    return only_cuda;
+}
+
 bool ff__needs_private_driver(const struct ff__needs *needs) {
     return needs->has_device_code && !has_cuda(needs);
 }

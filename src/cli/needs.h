@@ -21,8 +21,9 @@ void ff__needs_free(struct ff__needs *needs);
 /* Whether one of the libraries has a name that begins so. */
 bool ff__needs_library(const struct ff__needs *needs, const char *beginning);
 
-/* CUDA and not OpenCL. */
+/* CUDA and not OpenCL. The second: of a program's file, which need not be one. */
 bool ff__needs_only_cuda(const struct ff__needs *needs);
+bool ff__program_needs_only_cuda(const char *program);
 /* CUDA code, and no shared run time: the static one is linked in, which asks for private functions
  * of NVIDIA's driver. */
 bool ff__needs_private_driver(const struct ff__needs *needs);

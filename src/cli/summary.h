@@ -8,7 +8,7 @@
 struct ff__summary {
     struct ff__run_measures measures;
     uint64_t footprint; /* bytes */
-    uint64_t fallbacks; /* calls handed to plain OpenCL although they should have been managed */
+    uint64_t fallbacks; /* calls that were not managed although they should have been */
     const char *broken; /* the first broken invariant, "": none was seen */
     json_t *all;        /* all of the account */
 };

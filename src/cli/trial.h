@@ -12,7 +12,7 @@ struct ff__trial_plan {
     const struct ff__program *program;
     const char *preload;
     unsigned devices;
-    const char *system; /* NULL: plain OpenCL, only measured */
+    const char *system; /* NULL: unmanaged, only measured */
     uint64_t memory;
     uint64_t limit_ns; /* 0: none */
     /* NULL, or the trace to write of what the run touches; it is then a slow one, with the system

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#define FF__ACCOUNT_FALLBACKS 32u /* kinds of calls that were left to plain OpenCL */
+#define FF__ACCOUNT_FALLBACKS 32u /* kinds of calls that were not managed */
 
 /* How a process runs. */
 enum ff__mode {
@@ -103,7 +103,7 @@ const char *ff__mode_name(uint32_t mode); /* enum ff__mode */
 /* Whether a context was opened; nothing need have been put into it. */
 bool ff__account_has_context(const struct ff__account *account);
 
-/* How often calls of this kind were left to plain OpenCL. */
+/* How often calls of this kind were not managed. */
 uint64_t ff__account_fallbacks(const struct ff__account *account, unsigned which);
 
 /* From the first command to the last completion; of a process that was killed, to when it was seen
@@ -118,7 +118,8 @@ void ff__account_print(const struct ff__account *account, const struct ff__findi
 void ff__account_print_json(const struct ff__account *account, const struct ff__findings *findings,
                             FILE *file);
 
-/* Why nothing was managed, as the rest of a sentence: "used no OpenCL function", "made no buffers".
+/* Why nothing was managed, as the rest of a sentence: "used plain device memory", "made no
+ * buffers".
  */
 void ff__account_excuse(const struct ff__account *account, char *out, size_t size);
 

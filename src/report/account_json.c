@@ -176,7 +176,7 @@ void ff__account_print_json(const struct ff__account *account, const struct ff__
     put_text(writer, "system", has_context ? account->system : "none");
     put_count(writer, "memory", account->memory);
     put_count(writer, "devices", account->devices);
-    put_text(writer, "description", has_context ? account->description : "plain OpenCL");
+    put_text(writer, "description", has_context ? account->description : "unmanaged");
     put_real(writer, "seconds", ff__account_seconds(account));
     put_count(writer, "footprint", account->footprint);
     put_stats(writer, account);

@@ -116,6 +116,7 @@ static void list_fallbacks(const struct ff__account *account, FILE *file) {
 
 void ff__account_excuse(const struct ff__account *account, char *out, size_t size) {
     FILE *file = fmemopen(out, size, "w");
+    char most[FF__QUANTITY];
     bool others = false;
     out[0] = '\0';
     if (!file)
@@ -125,6 +126,11 @@ void ff__account_excuse(const struct ff__account *account, char *out, size_t siz
     if (others) {
         fputs("used only what farfault does not manage: ", file);
         list_fallbacks(account, file);
+    } else if (account->footprint) {
+        fprintf(file,
+                "used plain device memory, at most %s at a time: farfault run makes it managed, "
+                "unless FARFAULT_CUDA_ALLOC is plain or spill",
+                ff__size_text(most, account->footprint));
     } else if (account->launches) {
         fprintf(file,
                 "made no buffers; its %" PRIu64 " launches used memory of their own, such "

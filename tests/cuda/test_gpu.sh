@@ -8,6 +8,7 @@ mkdir -p "$folder/gpu" "$folder/idle" "$folder/none"
 cd "$folder"
 cp "$libraries/libcuda.so.1" gpu/
 cp "$no_gpu" idle/libcuda.so.1
+export FARFAULT_MEMORY=6M # of the copy, too
 : >none/libcuda.so.1 # no library: the loader looks no further
 
 fail() {
@@ -32,19 +33,19 @@ says() { # TEXT: the one line on stderr begins with it
     [ "$(wc -l <err)" = 1 ] || fail "more than one line: $(cat err)"
 }
 
-managed="farfault: the GPU's driver managed at most 48.0 MiB at a time that the program has \
+managed="farfault: the GPU's driver managed at most 12.0 MiB at a time that the program has \
 allocated as device memory"
 
 # ---- the GPU's driver, whose memory is smaller than what the program has
 
-on 7 gpu --device gpu "$program"
+on 7 gpu --device gpu "$program" 7
 grep -qx "$folder/gpu/libcuda.so.1" out || fail "another driver: $(cat out)"
 grep -qx "$managed" err || fail "not said: $(cat err)"
-on 7 gpu --device gpu --quiet "$program"
+on 7 gpu --device gpu --quiet "$program" 7
 [ ! -s err ] || fail "not quiet: $(cat err)"
 FARFAULT_DEVICE=gpu
 export FARFAULT_DEVICE
-on 7 gpu sh -c "$program"' ; exit $?'
+on 7 gpu sh -c "$program 7; exit \$?"
 [ "$(grep -cx "$managed" err)" = 1 ] || fail "in a child: $(cat err)"
 unset FARFAULT_DEVICE
 on 127 gpu --device gpu ./missing
@@ -54,20 +55,20 @@ says './missing: no such program'
 
 for device in '' '--device soft'; do
     # shellcheck disable=SC2086
-    on 7 gpu $device --memory 8M "$program"
+    on 7 gpu $device --memory 6M "$program" 7
     grep -q "^$libraries/libcuda.so.1" out || fail "another driver: $(cat out)"
     grep -q '^  evictions  [1-9]' err && ! grep -q "GPU's" err || fail "summary: $(cat err)"
 done
 
 # ---- what cannot be
 
-on 1 none --device gpu "$program"
+on 1 none --device gpu "$program" 7
 says '--device gpu: this machine has no CUDA driver (libcuda.so.1); without --device, '
-on 1 idle --device gpu "$program"
+on 1 idle --device gpu "$program" 7
 says "--device gpu: the CUDA driver $folder/idle/libcuda.so.1 finds no GPU that it can use"
-on 2 gpu --device gpu --memory 8M "$program"
+on 2 gpu --device gpu --memory 6M "$program" 7
 says "--memory is the software device's: leave it out, or --device gpu"
 on 2 gpu --device gpu
 says 'no program to run'
-on 2 gpu --device cpu "$program"
+on 2 gpu --device cpu "$program" 7
 says '--device cpu: must be soft or gpu'
