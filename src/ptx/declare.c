@@ -143,10 +143,8 @@ static uint64_t number_bits(struct ff__ptx_reader *reader, enum ff__ptx_type typ
 static void reference(struct ff__ptx_reader *reader, struct ff__ptx_variable *variable,
                       uint64_t at) {
     struct ff__ptx_token name = ff__ptx_expect_name(reader);
-    bool generic = false;
     if (name.length == 7 && memcmp(name.text, "generic", 7) == 0 &&
         ff__ptx_take_sign(reader, '(')) {
-        generic = true;
         name = ff__ptx_expect_name(reader);
         ff__ptx_expect(reader, ')');
     }
@@ -161,15 +159,19 @@ static void reference(struct ff__ptx_reader *reader, struct ff__ptx_variable *va
     if (ff__ptx_type_size(variable->type) != 8)
         ff__ptx_wrong(reader, "an address in '%s', whose elements have not 8 bytes",
                       variable->name);
-    if (ff__ptx_lookup(reader, name.text, name.length) == NULL)
+    const struct ff__ptx_name *target = ff__ptx_lookup(reader, name.text, name.length);
+    if (target == NULL)
         ff__ptx_wrong(reader, "'%.*s' is not declared", (int)name.length, name.text);
+    if (target->kind != FF__PTX_NAMED_FUNCTION && target->kind != FF__PTX_NAMED_VARIABLE)
+        ff__ptx_wrong(reader, "an address of '%.*s', which is none of the module's",
+                      (int)name.length, name.text);
     put(reader, variable, at, 0);
     struct ff__ptx_reference *added = ff__ptx_append(
         reader, &variable->references, &variable->reference_count, sizeof *variable->references);
     *added = (struct ff__ptx_reference){.at = at,
-                                        .name = ff__ptx_copy(reader, name.text, name.length),
-                                        .offset = offset,
-                                        .generic = generic};
+                                        .is_function = target->kind == FF__PTX_NAMED_FUNCTION,
+                                        .index = target->index,
+                                        .offset = offset};
 }
 
 static void value(struct ff__ptx_reader *reader, struct ff__ptx_variable *variable, uint64_t at) {

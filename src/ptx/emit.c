@@ -1,4 +1,4 @@
-/* Modules: variables, the places of shared memory, functions, the table of kernels. */
+/* Modules: which functions are written, the places of shared memory, the table of kernels. */
 #include "ptx/emit_internal.h"
 
 #include "base/error.h"
@@ -120,69 +120,69 @@ static void place_own(struct ff__ptx_emit *emit, uint64_t *shared, uint64_t *loc
         ff__ptx_refuse(emit, "more than 512 KiB of local memory for a thread");
 }
 
-/* ---- variables ---- */
+/* ---- which functions ---- */
 
-static void write_initial(struct ff__ptx_text *out, const struct ff__ptx_variable *variable) {
-    if (variable->initial == NULL)
-        return;
-    ff__ptx_line(out, " = {");
-    for (uint32_t i = 0; i < variable->initial_size; i++)
-        fprintf(out->file, "%u,", variable->initial[i]);
-    ff__ptx_line(out, "}");
+static bool is_wanted(const struct ff__ptx_emit *emit, uint32_t number) {
+    const struct ff__ptx_function *function = &emit->module->functions[number];
+    return function->is_entry && !function->is_declaration && function->refused[0] == '\0' &&
+           (emit->options->count == 0 || number - emit->options->first < emit->options->count);
 }
 
-static void write_variable(struct ff__ptx_text *out, const char *name,
-                           const struct ff__ptx_variable *variable) {
-    ff__ptx_line(out, "static u8 %s[%llu] __attribute__((aligned(%u)))", name,
-                 (unsigned long long)(variable->size != 0 ? variable->size : 1),
-                 variable->align > 16 ? variable->align : 16);
-    write_initial(out, variable);
-    ff__ptx_line(out, ";");
+static bool is_callable(const struct ff__ptx_function *function) {
+    return !function->is_entry && !function->inlined && !function->is_declaration &&
+           function->refused[0] == '\0';
 }
 
-static bool in_memory(const struct ff__ptx_variable *variable) {
-    return variable->space == FF__PTX_GLOBAL || variable->space == FF__PTX_CONST;
-}
-
-static void write_variables(struct ff__ptx_emit *emit) {
-    char name[32];
-    for (uint32_t i = 0; i < emit->module->variable_count; i++) {
-        snprintf(name, sizeof name, "G%u", i);
-        if (in_memory(&emit->module->variables[i]))
-            write_variable(&emit->out, name, &emit->module->variables[i]);
-    }
-    for (uint32_t k = 0; k < emit->module->function_count; k++) {
-        const struct ff__ptx_function *function = &emit->module->functions[k];
-        for (uint32_t i = 0; i < function->variable_count; i++) {
-            snprintf(name, sizeof name, "G%u_%u", k, i);
-            if (in_memory(&function->variables[i]))
-                write_variable(&emit->out, name, &function->variables[i]);
-        }
+static void take_from_values(struct ff__ptx_emit *emit, const struct ff__ptx_function *function) {
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        const struct ff__ptx_instruction *instruction = &function->instructions[i];
+        const struct ff__ptx_operand *operands = &function->operands[instruction->operands];
+        for (uint32_t k = 0; k < instruction->operand_count; k++)
+            if (operands[k].kind == FF__PTX_FUNCTION && instruction->opcode != FF__PTX_OP_call)
+                emit->is_taken[operands[k].index] = true;
     }
 }
 
-/* Addresses in initial values are filled in when the shared object is loaded. */
-static void write_reference(struct ff__ptx_emit *emit, uint32_t number,
-                            const struct ff__ptx_reference *reference) {
+/* Those whose address is anywhere in the module: any kernel may call them. */
+static void find_taken(struct ff__ptx_emit *emit) {
     const struct ff__ptx_module *module = emit->module;
-    char target[32] = "0";
-    for (uint32_t i = 0; i < module->variable_count; i++)
-        if (strcmp(module->variables[i].name, reference->name) == 0 &&
-            in_memory(&module->variables[i]))
-            snprintf(target, sizeof target, "(u64)G%u", i);
     for (uint32_t i = 0; i < module->function_count; i++)
-        if (strcmp(module->functions[i].name, reference->name) == 0 && emit->has_function[i])
-            snprintf(target, sizeof target, "(u64)F%u", i);
-    ff__ptx_line(&emit->out, "*(u64 *)(G%u + %llu) = %s + (u64)%lldll;", number,
-                 (unsigned long long)reference->at, target, (long long)reference->offset);
+        take_from_values(emit, &module->functions[i]);
+    for (uint32_t i = 0; i < module->variable_count; i++)
+        for (uint32_t k = 0; k < module->variables[i].reference_count; k++)
+            if (module->variables[i].references[k].is_function)
+                emit->is_taken[module->variables[i].references[k].index] = true;
 }
 
-static void write_references(struct ff__ptx_emit *emit) {
-    ff__ptx_line(&emit->out, "__attribute__((constructor)) static void fill(void) {");
-    for (uint32_t i = 0; i < emit->module->variable_count; i++)
-        for (uint32_t k = 0; k < emit->module->variables[i].reference_count; k++)
-            write_reference(emit, i, &emit->module->variables[i].references[k]);
-    ff__ptx_line(&emit->out, "}");
+/* Marks what a function calls that is not marked yet, and puts it on the stack. */
+static void add_called(struct ff__ptx_emit *emit, const struct ff__ptx_function *function,
+                       uint32_t *stack, uint32_t *depth) {
+    for (uint32_t i = 0; i < function->operand_count; i++) {
+        uint32_t number = function->operands[i].index;
+        if (function->operands[i].kind != FF__PTX_FUNCTION || emit->has_function[number] ||
+            !is_callable(&emit->module->functions[number]))
+            continue;
+        emit->has_function[number] = true;
+        stack[(*depth)++] = number;
+    }
+}
+
+/* Those that the wanted kernels may call; all if they are all kernels. */
+static void find_functions(struct ff__ptx_emit *emit, uint32_t *stack) {
+    const struct ff__ptx_module *module = emit->module;
+    uint32_t depth = 0;
+    find_taken(emit);
+    for (uint32_t i = 0; i < module->function_count; i++) {
+        if (is_wanted(emit, i))
+            add_called(emit, &module->functions[i], stack, &depth);
+        if ((!emit->is_taken[i] && emit->options->count != 0) || emit->has_function[i] ||
+            !is_callable(&module->functions[i]))
+            continue;
+        emit->has_function[i] = true;
+        stack[depth++] = i;
+    }
+    while (depth != 0)
+        add_called(emit, &module->functions[stack[--depth]], stack, &depth);
 }
 
 /* ---- functions ---- */
@@ -203,12 +203,27 @@ static bool translated(struct ff__ptx_emit *emit, uint32_t number,
     return done;
 }
 
-static void device_function(struct ff__ptx_emit *emit, uint32_t number) {
-    emit->local_size = 0;
-    uint64_t shared = emit->shared_size;
-    place_own(emit, &shared, &emit->local_size);
-    emit->shared_size = shared;
+/* All functions of the module have their shared variables, whether they are written or not: one
+ * that is called by its address may be another shared object's. */
+static void place_shared(struct ff__ptx_emit *emit, uint32_t number) {
+    uint64_t local = 0;
+    emit->shared_starts[number] = emit->shared_size;
+    place_own(emit, &emit->shared_size, &local);
     place_named(emit, emit->function, emit->shared_offsets, &emit->shared_size);
+}
+
+static void place_functions(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_module *module = emit->module;
+    memset(emit->shared_offsets, 0xff, module->variable_count * sizeof *emit->shared_offsets);
+    for (uint32_t i = 0; i < module->function_count; i++)
+        if (is_callable(&module->functions[i]))
+            translated(emit, i, place_shared);
+}
+
+static void device_function(struct ff__ptx_emit *emit, uint32_t number) {
+    uint64_t shared = emit->shared_starts[number];
+    emit->local_size = 0;
+    place_own(emit, &shared, &emit->local_size);
     if (!ff__ptx_text_open(&emit->body))
         ff__ptx_refuse(emit, "not enough memory");
     ff__ptx_emit_function(emit, number);
@@ -221,8 +236,6 @@ static void write_functions(struct ff__ptx_emit *emit) {
     char **texts = calloc(module->function_count + 1ul, sizeof *texts);
     for (bool again = texts != NULL; again;) {
         again = false;
-        emit->shared_size = 0;
-        memset(emit->shared_offsets, 0xff, module->variable_count * sizeof *emit->shared_offsets);
         for (uint32_t i = 0; i < module->function_count; i++) {
             if (!emit->has_function[i])
                 continue;
@@ -314,22 +327,19 @@ static bool write_kernel(struct ff__ptx_emit *emit, uint32_t number, struct ff__
 
 static void write_image(struct ff__ptx_emit *emit, const char *rows, uint32_t kernels) {
     struct ff__ptx_text *out = &emit->out;
-    uint32_t symbols = 0;
+    uint32_t functions = 0;
     ff__ptx_line(out, "static const struct ff_ptx_code kernels[] = {%s{0}};", rows);
-    ff__ptx_line(out, "static const struct ff_ptx_symbol symbols[] = {");
-    for (uint32_t i = 0; i < emit->module->variable_count; i++) {
-        const struct ff__ptx_variable *variable = &emit->module->variables[i];
-        if (!in_memory(variable))
-            continue;
-        ff__ptx_line(out, "{\"%s\", G%u, %llu},", variable->name, i,
-                     (unsigned long long)variable->size);
-        symbols++;
-    }
+    ff__ptx_line(out, "static const struct ff_ptx_function functions[] = {");
+    for (uint32_t i = 0; i < emit->module->function_count; i++)
+        if (emit->is_taken[i] && emit->has_function[i]) {
+            ff__ptx_line(out, "{%u, F%u},", i, i);
+            functions++;
+        }
     ff__ptx_line(out, "{0}};");
     ff__ptx_line(out,
                  "__attribute__((visibility(\"default\"))) const struct ff_ptx_image ff_ptx_image "
-                 "= {FF_PTX_ABI, %u, %u, kernels, symbols};",
-                 kernels, symbols);
+                 "= {FF_PTX_ABI, %u, %u, %u, kernels, functions, variables};",
+                 kernels, functions, emit->module->memory_count);
 }
 
 static bool write_module(struct ff__ptx_emit *emit) {
@@ -339,21 +349,33 @@ static bool write_module(struct ff__ptx_emit *emit) {
         return false;
     for (size_t i = 0; i < ff__ptx_prelude_count; i++)
         fputs(ff__ptx_prelude[i], emit->out.file);
-    write_variables(emit);
-    for (uint32_t i = 0; i < module->function_count; i++)
-        emit->has_function[i] = !module->functions[i].is_entry && !module->functions[i].inlined &&
-                                !module->functions[i].is_declaration &&
-                                module->functions[i].refused[0] == '\0';
+    ff__ptx_line(&emit->out, "static u8 *variables[%u];", module->memory_count + 1);
+    place_functions(emit);
     write_functions(emit);
     uint32_t kernels = 0;
     for (uint32_t i = 0; i < module->function_count; i++)
-        if (module->functions[i].is_entry && !module->functions[i].is_declaration &&
-            module->functions[i].refused[0] == '\0')
+        if (is_wanted(emit, i))
             kernels += write_kernel(emit, i, &rows);
-    write_references(emit);
     ff__ptx_text_close(&rows);
     write_image(emit, rows.text, kernels);
     free(rows.text);
+    return true;
+}
+
+/* Tables by function and variable, and what is in the text. */
+static bool prepare(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_module *module = emit->module;
+    size_t functions = module->function_count + 1ul, variables = module->variable_count + 1ul;
+    struct ff__ptx_arena *arena = emit->arena;
+    uint32_t *stack = ff__ptx_arena_alloc(arena, functions, sizeof *stack);
+    emit->shared_offsets = ff__ptx_arena_alloc(arena, variables, sizeof *emit->shared_offsets);
+    emit->shared_starts = ff__ptx_arena_alloc(arena, functions, sizeof *emit->shared_starts);
+    emit->has_function = ff__ptx_arena_alloc(arena, functions, sizeof *emit->has_function);
+    emit->is_taken = ff__ptx_arena_alloc(arena, functions, sizeof *emit->is_taken);
+    if (stack == NULL || emit->shared_offsets == NULL || emit->shared_starts == NULL ||
+        emit->has_function == NULL || emit->is_taken == NULL)
+        return false;
+    find_functions(emit, stack);
     return true;
 }
 
@@ -363,11 +385,7 @@ int ff__ptx_emit(struct ff__ptx_module *module, const struct ff__ptx_emit_option
     emit.arena = ff__ptx_arena_new();
     bool done = emit.arena != NULL && ff__ptx_inline(module) == 0 && ff__ptx_text_open(&emit.out);
     if (done) {
-        emit.shared_offsets = ff__ptx_arena_alloc(emit.arena, module->variable_count + 1ul,
-                                                  sizeof *emit.shared_offsets);
-        emit.has_function = ff__ptx_arena_alloc(emit.arena, module->function_count + 1ul,
-                                                sizeof *emit.has_function);
-        done = emit.has_function != NULL && write_module(&emit) && ferror(emit.out.file) == 0;
+        done = prepare(&emit) && write_module(&emit) && ferror(emit.out.file) == 0;
         ff__ptx_text_close(&emit.out);
     }
     ff__ptx_arena_free(emit.arena);

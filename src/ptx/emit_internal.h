@@ -30,8 +30,10 @@ struct ff__ptx_emit {
     struct ff__ptx_arena *arena; /* of one function's translation */
     struct ff__ptx_text out;
     uint64_t *shared_offsets; /* by variable of the module: where device functions find it */
+    uint64_t *shared_starts;  /* by function: where its own shared variables lie */
     uint64_t shared_size;     /* of those */
     bool *has_function;       /* by function: its C code is there */
+    bool *is_taken;           /* by function: its address is used */
 
     /* Of the function that is being written. */
     struct ff__ptx_function *function;
@@ -54,6 +56,7 @@ struct ff__ptx_kernel_emit {
     struct ff__ptx_regions regions;
     uint32_t region;
     bool repeats;                /* it is a uniform loop, all of whose rounds run at once */
+    uint32_t *placed;            /* by number of a variable in memory: 1 + the region that has G */
     struct ff__ptx_text enter;   /* before the rounds: what registers hold at the start */
     struct ff__ptx_text check;   /* conditions under which threads are at the same place */
     struct ff__ptx_text flush;   /* brings the state up to what a round begins with */

@@ -655,6 +655,7 @@ void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number) {
         ff__ptx_refuse(emit, "its branches cannot be followed");
     kernel->saved =
         ff__ptx_emit_need(emit, emit->function->register_count + 1ul, sizeof *kernel->saved);
+    kernel->placed = ff__ptx_emit_need(emit, emit->module->memory_count, sizeof *kernel->placed);
     write_state(emit);
     write_regions(emit);
     write_table(emit);

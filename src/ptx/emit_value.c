@@ -121,12 +121,27 @@ static const char *real(struct ff__ptx_emit *emit, const struct ff__ptx_operand 
                           narrow ? "u" : "ull");
 }
 
+/* A region has the place as a constant of its own: for all that a compiler knows, what is in
+ * `variables` may have changed after every store. */
+static const char *global_address(struct ff__ptx_emit *emit,
+                                  const struct ff__ptx_variable *variable, int64_t offset) {
+    struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    uint32_t number = variable->number;
+    if (kernel == NULL)
+        return ff__ptx_format(emit, "((u64)variables[%u] + (u64)%lldll)", number,
+                              (long long)offset);
+    if (kernel->placed[number] != kernel->region + 1) {
+        kernel->placed[number] = kernel->region + 1;
+        ff__ptx_line(&kernel->enter, "const u64 G%u = (u64)variables[%u];", number, number);
+    }
+    return ff__ptx_format(emit, "(G%u + (u64)%lldll)", number, (long long)offset);
+}
+
 static const char *variable_address(struct ff__ptx_emit *emit,
                                     const struct ff__ptx_operand *operand) {
     const struct ff__ptx_variable *variable = &emit->module->variables[operand->index];
     if (variable->space != FF__PTX_SHARED)
-        return ff__ptx_format(emit, "((u64)G%u + (u64)%lldll)", operand->index,
-                              (long long)operand->offset);
+        return global_address(emit, variable, operand->offset);
     if (variable->size == 0)
         return ff__ptx_format(emit, "((u64)(block->shared_size - block->dynamic_size) + %lldll)",
                               (long long)operand->offset);
@@ -148,8 +163,7 @@ static const char *own_address(struct ff__ptx_emit *emit, const struct ff__ptx_o
         return ff__ptx_format(emit, "%lluull",
                               (unsigned long long)emit->own_offsets[operand->index] +
                                   (uint64_t)operand->offset);
-    return ff__ptx_format(emit, "((u64)G%u_%u + %lldll)", emit->function_number, operand->index,
-                          (long long)operand->offset);
+    return global_address(emit, variable, operand->offset);
 }
 
 static const char *special(struct ff__ptx_emit *emit, const struct ff__ptx_operand *operand,

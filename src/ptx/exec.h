@@ -25,19 +25,21 @@ struct ff__ptx_options {
 struct ff__ptx_program; /* a loaded module */
 struct ff__ptx_kernel;
 
-/* Starts the compilation of what the cache does not have, in the background; the first use of a
- * kernel waits for it. `text` need not end in a zero and is not needed after the call.
- * -EINVAL: not PTX (the message has line and reason); -ENOEXEC: no compiler, or it failed;
- * -EACCES: the cache's folder is not private; -ENOMEM, -ENOSPC. */
+/* A kernel is compiled when it is first used, with small ones that stand beside it, unless the
+ * cache has it; that of a small module begins here, in the background. `text` need not end in a
+ * zero and is not needed after the call. -EINVAL: not PTX (the message has line and reason);
+ * -ENOEXEC: no compiler; -EACCES: the cache's folder is not private; -ENOMEM, -ENOSPC. */
 int ff__ptx_load(const char *text, size_t size, const struct ff__ptx_options *options,
                  struct ff__ptx_program **out, struct ff_error *error);
 /* No launch of it may be running. */
 void ff__ptx_unload(struct ff__ptx_program *program);
 
-/* -ENOENT; -ENOTSUP: it is refused, and the message says why and in which line. */
+/* Waits for its code. -ENOENT; -ENOTSUP: it is refused, and the message says why and in which line;
+ * -ENOEXEC: the compiler failed, and the message has what it said; -ENOMEM, -ENOSPC. */
 int ff__ptx_kernel(struct ff__ptx_program *program, const char *name, struct ff__ptx_kernel **out,
                    struct ff_error *error);
-/* A variable in global or constant space; `*size` may be NULL. -ENOENT. */
+/* A variable in global or constant space; `size` may be NULL. -ENOENT; where variables have
+ * addresses of functions in them, errors as of ff__ptx_kernel(). */
 int ff__ptx_symbol(struct ff__ptx_program *program, const char *name, void **address, size_t *size,
                    struct ff_error *error);
 

@@ -621,7 +621,9 @@ static int lift_all(struct ff__ptx_module *module) {
 }
 
 int ff__ptx_inline(struct ff__ptx_module *module) {
-    if (mark(module) == 0)
+    bool before = module->expanded;
+    module->expanded = true;
+    if (before || mark(module) == 0)
         return 0;
     bool *done = ff__ptx_arena_alloc(module->arena, module->function_count, sizeof *done);
     if (done == NULL || lift_all(module) != 0)

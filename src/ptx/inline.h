@@ -7,7 +7,8 @@
 
 /* Expands these calls in all functions of the module, and marks what they called as `inlined`. A
  * function in which a call can not be expanded is refused: it calls itself, the parameters do not
- * fit, it would be too long. Calls through registers stay as they are. 0 or -ENOMEM. */
+ * fit, it would be too long. Calls through registers stay as they are. Once for each module:
+ * later calls do nothing. 0 or -ENOMEM. */
 int ff__ptx_inline(struct ff__ptx_module *module);
 
 #endif

@@ -1,6 +1,7 @@
 #include "ptx/program.h"
 
 #include "base/error.h"
+#include "base/map.h"
 #include "base/thread.h"
 #include "ptx/cache.h"
 #include "ptx/compile.h"
@@ -16,153 +17,264 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Instructions of kernels that are compiled together, where each has less. Ours: gcc needs about as
+ * long to start as for 25 instructions. */
+#define UNIT 250u
+
+/* Kernels that follow each other in the text and are compiled to one shared object. */
+struct code_unit {
+    uint32_t first, count; /* functions of the module: its kernels are among them */
+    void *library;
+    int code; /* 0, or why there is none, with `error` */
+    struct ff_error error;
+    bool emitted;
+    bool done; /* atomic: all but `emitted` is settled */
+};
+
 /* How a program's code comes about: from the cache, or in a thread. */
 struct ff__ptx_build {
     struct ff__ptx_emit_options options;
     struct ff__ptx_compiler compiler;
     struct ff__ptx_cache cache;
-    char key[FF__PTX_KEY];
-    void *library;
-    int code; /* 0, or why there is none, with `error` */
-    struct ff_error error;
+    struct ff__ptx_digest digest; /* of what the keys of all units begin with */
+    struct code_unit *units;
+    uint32_t unit_count;
 
     pthread_mutex_t waiting; /* guards what follows, and `refused` of the module's functions */
     pthread_t thread;
-    bool has_thread; /* until somebody waited for it */
-    bool emitted;
+    struct code_unit *made; /* by the thread, until somebody waited for it; NULL: there is none */
 };
 
-/* ---- the key ---- */
+/* ---- keys ---- */
 
-static void make_key(struct ff__ptx_build *build, const char *text, size_t size) {
-    struct ff__ptx_digest digest;
-    uint8_t out[FF__PTX_DIGEST];
+static void begin_key(struct ff__ptx_build *build, const char *text, size_t size) {
     const uint8_t options[] = {build->options.record, build->options.yields};
-    ff__ptx_digest_start(&digest);
-    ff__ptx_digest_add(&digest, ff__ptx_identity, strlen(ff__ptx_identity));
-    ff__ptx_digest_add(&digest, options, sizeof options);
-    ff__ptx_compiler_identify(&build->compiler, &digest);
-    ff__ptx_digest_add(&digest, text, size);
-    ff__ptx_digest_end(&digest, out);
-    ff__ptx_cache_key(out, build->key);
+    ff__ptx_digest_start(&build->digest);
+    ff__ptx_digest_add(&build->digest, ff__ptx_identity, strlen(ff__ptx_identity));
+    ff__ptx_digest_add(&build->digest, options, sizeof options);
+    ff__ptx_compiler_identify(&build->compiler, &build->digest);
+    ff__ptx_digest_add(&build->digest, text, size);
 }
 
-/* ---- the code ---- */
+static void key_of(const struct ff__ptx_build *build, const struct code_unit *unit,
+                   char key[FF__PTX_KEY]) {
+    struct ff__ptx_digest digest = build->digest;
+    uint8_t out[FF__PTX_DIGEST];
+    ff__ptx_digest_add(&digest, &unit->first, sizeof unit->first);
+    ff__ptx_digest_end(&digest, out);
+    ff__ptx_cache_key(out, key);
+}
+
+/* ---- units ---- */
 
 static bool is_kernel(const struct ff__ptx_function *function) {
     return function->is_entry && !function->is_declaration;
 }
 
-static int make_kernels(struct ff__ptx_program *program, struct ff_error *error) {
-    const struct ff_ptx_image *image = program->image;
+static int plan_units(struct ff__ptx_program *program, struct ff_error *error) {
     const struct ff__ptx_module *module = program->module;
-    uint32_t found = 0;
-    program->kernels = calloc(image->kernel_count + 1ul, sizeof *program->kernels);
-    if (program->kernels == NULL)
-        return ff__fail(error, -ENOMEM, "not enough memory for the kernels of a PTX module");
-    for (uint32_t i = 0; i < module->function_count && found < image->kernel_count; i++) {
-        const struct ff__ptx_function *function = &module->functions[i];
-        if (!is_kernel(function) || strcmp(function->name, image->kernels[found].name) != 0)
-            continue;
-        program->kernels[found] = (struct ff__ptx_kernel){
-            .program = program,
-            .code = &image->kernels[found],
-            .parameter_size = function->parameter_size,
-            .max_threads = function->max_threads,
-        };
-        found++;
-    }
-    if (found < image->kernel_count)
-        return ff__fail(error, -ENOEXEC, "the code of a PTX module has kernels of another one");
-    return 0;
-}
-
-static int no_names(struct ff_error *error) {
-    return ff__fail(error, -ENOMEM, "not enough memory for the names of kernels");
-}
-
-static bool add_parameters(struct ff__ptx_kernel *kernel) {
-    free(kernel->name);
-    kernel->name = ff__ptx_source_name(kernel->code->name, true);
-    return kernel->name != NULL;
-}
-
-/* Those that are called like an earlier one, and that one. */
-static bool tell_apart(struct ff__ptx_program *program, uint32_t earlier) {
-    struct ff__ptx_kernel *kernels = program->kernels;
-    bool is_overloaded = false;
-    for (uint32_t i = earlier + 1; i < program->image->kernel_count; i++) {
-        if (strcmp(kernels[earlier].name, kernels[i].name) != 0)
-            continue;
-        is_overloaded = true;
-        if (!add_parameters(&kernels[i]))
-            return false;
-    }
-    return !is_overloaded || add_parameters(&kernels[earlier]);
-}
-
-static int name_kernels(struct ff__ptx_program *program, struct ff_error *error) {
-    uint32_t count = program->image->kernel_count;
-    for (uint32_t i = 0; i < count; i++) {
-        struct ff__ptx_kernel *kernel = &program->kernels[i];
-        kernel->name = ff__ptx_source_name(kernel->code->name, false);
-        if (kernel->name == NULL)
-            return no_names(error);
-    }
-    for (uint32_t i = 0; i < count; i++)
-        if (!tell_apart(program, i))
-            return no_names(error);
-    return 0;
-}
-
-static int use(struct ff__ptx_program *program, int object, struct ff_error *error) {
-    int code = ff__ptx_object_load(object, &program->build->library, &program->image, error);
-    if (code == 0)
-        code = make_kernels(program, error);
-    return code == 0 ? name_kernels(program, error) : code;
-}
-
-static int emit(struct ff__ptx_program *program, char **text, size_t *size,
-                struct ff_error *error) {
-    program->build->emitted = true;
-    return ff__ptx_emit(program->module, &program->build->options, text, size, error);
-}
-
-static int make(struct ff__ptx_program *program, struct ff_error *error) {
     struct ff__ptx_build *build = program->build;
-    char *text = NULL;
+    struct code_unit *unit = build->units = calloc(module->function_count + 1ul, sizeof *unit);
+    uint64_t size = 0;
+    if (unit == NULL)
+        return ff__fail(error, -ENOMEM, "not enough memory for the kernels of a PTX module");
+    for (uint32_t i = 0; i < module->function_count; i++) {
+        uint64_t more =
+            is_kernel(&module->functions[i]) ? module->functions[i].instruction_count : 0;
+        if (size != 0 && size + more > UNIT) {
+            *++unit = (struct code_unit){.first = i};
+            size = 0;
+        }
+        size += more;
+        unit->count++;
+    }
+    build->unit_count = (uint32_t)(unit - build->units) + 1;
+    return 0;
+}
+
+/* The kernels of the shared object are among those of the unit, in the same order. */
+static int take_kernels(struct ff__ptx_program *program, const struct code_unit *unit,
+                        const struct ff_ptx_image *image, struct ff_error *error) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < program->kernel_count && found < image->kernel_count; i++) {
+        struct ff__ptx_kernel *kernel = &program->kernels[i];
+        if (kernel->number - unit->first < unit->count &&
+            strcmp(program->module->functions[kernel->number].name, image->kernels[found].name) ==
+                0)
+            kernel->code = &image->kernels[found++];
+    }
+    if (found < image->kernel_count ||
+        !ff__ptx_variables_use(&program->variables, program->module, image))
+        return ff__fail(error, -ENOEXEC, "the code of a PTX module is that of another one");
+    return 0;
+}
+
+static int use(struct ff__ptx_program *program, struct code_unit *unit, int object,
+               struct ff_error *error) {
+    const struct ff_ptx_image *image;
+    int code = ff__ptx_object_load(object, &unit->library, &image, error);
+    return code == 0 ? take_kernels(program, unit, image, error) : code;
+}
+
+static int emit(struct ff__ptx_program *program, struct code_unit *unit, char **text, size_t *size,
+                struct ff_error *error) {
+    struct ff__ptx_emit_options options = program->build->options;
+    options.first = unit->first;
+    options.count = unit->count;
+    unit->emitted = true;
+    return ff__ptx_emit(program->module, &options, text, size, error);
+}
+
+static int make(struct ff__ptx_program *program, struct code_unit *unit, struct ff_error *error) {
+    struct ff__ptx_build *build = program->build;
+    char *text = NULL, key[FF__PTX_KEY];
     size_t size = 0;
-    int code = emit(program, &text, &size, error);
+    int code = emit(program, unit, &text, &size, error);
     if (code != 0)
         return code;
     int object = ff__ptx_compile(&build->compiler, text, size, error);
     free(text);
     if (object < 0)
         return object;
-    code = use(program, object, error);
+    code = use(program, unit, object, error);
+    key_of(build, unit, key);
     if (code == 0)
-        ff__ptx_cache_add(&build->cache, build->key, object);
+        ff__ptx_cache_add(&build->cache, key, object);
     close(object);
     return code;
 }
 
 static void *make_apart(void *argument) {
     struct ff__ptx_program *program = argument;
-    program->build->code = make(program, &program->build->error);
+    struct code_unit *unit = program->build->made;
+    unit->code = make(program, unit, &unit->error);
     return NULL;
 }
 
-static int begin(struct ff__ptx_program *program, struct ff_error *error) {
+static void settle(struct code_unit *unit, int code) {
+    unit->code = code;
+    __atomic_store_n(&unit->done, true, __ATOMIC_RELEASE);
+}
+
+/* Takes a unit from the cache, or starts to make it. */
+static void begin(struct ff__ptx_program *program, struct code_unit *unit) {
     struct ff__ptx_build *build = program->build;
-    int object = ff__ptx_cache_find(&build->cache, build->key);
+    char key[FF__PTX_KEY];
+    key_of(build, unit, key);
+    int object = ff__ptx_cache_find(&build->cache, key);
     if (object >= 0) {
-        int code = use(program, object, error);
+        settle(unit, use(program, unit, object, &unit->error));
         close(object);
-        return code;
+        return;
     }
+    build->made = unit;
     int code = ff__thread_start(&build->thread, make_apart, program, "ff-ptx");
-    build->has_thread = code == 0;
-    return code == 0 ? 0 : ff__fail(error, code, "no thread to translate PTX: %s", strerror(-code));
+    if (code == 0)
+        return;
+    build->made = NULL;
+    settle(unit, ff__fail(&unit->error, code, "no thread to translate PTX: %s", strerror(-code)));
+}
+
+static void join(struct ff__ptx_build *build) {
+    if (build->made == NULL)
+        return;
+    pthread_join(build->thread, NULL);
+    settle(build->made, build->made->code);
+    build->made = NULL;
+}
+
+/* The kernels of the unit can be used, or it says why not. */
+static int need(struct ff__ptx_program *program, struct code_unit *unit, struct ff_error *error) {
+    struct ff__ptx_build *build = program->build;
+    if (!__atomic_load_n(&unit->done, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&build->waiting);
+        join(build);
+        if (!unit->done)
+            begin(program, unit);
+        join(build);
+        pthread_mutex_unlock(&build->waiting);
+    }
+    return unit->code == 0 ? 0 : ff__fail(error, unit->code, "%s", unit->error.message);
+}
+
+/* ---- kernels ---- */
+
+static int no_names(struct ff_error *error) {
+    return ff__fail(error, -ENOMEM, "not enough memory for the names of kernels");
+}
+
+static int make_kernels(struct ff__ptx_program *program, struct ff_error *error) {
+    const struct ff__ptx_module *module = program->module;
+    const struct code_unit *unit = program->build->units;
+    program->kernels = calloc(module->function_count + 1ul, sizeof *program->kernels);
+    if (program->kernels == NULL)
+        return ff__fail(error, -ENOMEM, "not enough memory for the kernels of a PTX module");
+    for (uint32_t i = 0; i < module->function_count; i++) {
+        const struct ff__ptx_function *function = &module->functions[i];
+        unit += i - unit->first == unit->count;
+        if (!is_kernel(function))
+            continue;
+        struct ff__ptx_kernel *kernel = &program->kernels[program->kernel_count++];
+        *kernel = (struct ff__ptx_kernel){.program = program,
+                                          .number = i,
+                                          .unit = (uint32_t)(unit - program->build->units),
+                                          .name = ff__ptx_source_name(function->name, false),
+                                          .parameter_size = function->parameter_size,
+                                          .max_threads = function->max_threads};
+        if (kernel->name == NULL)
+            return no_names(error);
+    }
+    return 0;
+}
+
+static int add_parameters(struct ff__ptx_program *program, uint32_t number) {
+    struct ff__ptx_kernel *kernel = &program->kernels[number];
+    free(kernel->name);
+    kernel->name = ff__ptx_source_name(program->module->functions[kernel->number].name, true);
+    return kernel->name != NULL ? 0 : -ENOMEM;
+}
+
+/* Kernels that the source calls alike have their parameters in their names. By the hash of a name,
+ * the first kernel that has it. */
+static int tell_apart(struct ff__ptx_program *program, struct ff__map *firsts) {
+    int code = 0;
+    bool *is_overloaded = calloc(program->kernel_count + 1ul, sizeof *is_overloaded);
+    if (is_overloaded == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < program->kernel_count && code == 0; i++) {
+        const char *name = program->kernels[i].name;
+        uint64_t hash = ff__hash_bytes(0, name, strlen(name));
+        uint32_t first;
+        if (ff__map_get(firsts, hash, &first))
+            is_overloaded[first] = is_overloaded[i] = true;
+        else
+            code = ff__map_put(firsts, hash, i);
+    }
+    for (uint32_t i = 0; i < program->kernel_count && code == 0; i++)
+        if (is_overloaded[i])
+            code = add_parameters(program, i);
+    free(is_overloaded);
+    return code;
+}
+
+static int name_kernels(struct ff__ptx_program *program, struct ff_error *error) {
+    struct ff__map firsts = {0};
+    int code = tell_apart(program, &firsts);
+    ff__map_fini(&firsts);
+    return code == 0 ? 0 : no_names(error);
+}
+
+/* ---- loading ---- */
+
+static int plan(struct ff__ptx_program *program, struct ff_error *error) {
+    int code = plan_units(program, error);
+    if (code == 0)
+        code = make_kernels(program, error);
+    if (code == 0)
+        code = name_kernels(program, error);
+    if (code == 0 && ff__ptx_variables_make(program->module, &program->variables) != 0)
+        code = ff__fail(error, -ENOMEM, "not enough memory for the variables of a PTX module");
+    return code;
 }
 
 static int load(struct ff__ptx_program *program, const char *text, size_t size,
@@ -172,14 +284,17 @@ static int load(struct ff__ptx_program *program, const char *text, size_t size,
         (struct ff__ptx_emit_options){.record = options->record, .yields = options->yields};
     int code = ff__ptx_read(text, size, &program->module, error);
     if (code == 0)
+        code = plan(program, error);
+    if (code == 0)
         code = ff__ptx_compiler_find(&build->compiler, error);
     if (code == 0)
         code = ff__ptx_cache_open(options->cache, &build->cache, error);
-    if (code == 0) {
-        make_key(build, text, size);
-        code = begin(program, error);
-    }
-    return code;
+    if (code != 0)
+        return code;
+    begin_key(build, text, size);
+    if (build->unit_count == 1)
+        begin(program, build->units);
+    return 0;
 }
 
 int ff__ptx_load(const char *text, size_t size, const struct ff__ptx_options *options,
@@ -203,36 +318,32 @@ int ff__ptx_load(const char *text, size_t size, const struct ff__ptx_options *op
     return code;
 }
 
-static void join(struct ff__ptx_build *build) {
-    if (build->has_thread)
-        pthread_join(build->thread, NULL);
-    build->has_thread = false;
-}
-
 int ff__ptx_wait(struct ff__ptx_program *program, struct ff_error *error) {
-    struct ff__ptx_build *build = program->build;
-    pthread_mutex_lock(&build->waiting);
-    join(build);
-    pthread_mutex_unlock(&build->waiting);
-    return build->code == 0 ? 0 : ff__fail(error, build->code, "%s", build->error.message);
+    int code = 0;
+    for (uint32_t i = 0; i < program->build->unit_count && code == 0; i++)
+        code = need(program, &program->build->units[i], error);
+    return code;
 }
 
-static void free_kernels(struct ff__ptx_program *program) {
-    for (uint32_t i = 0; program->kernels != NULL && i < program->image->kernel_count; i++)
-        free(program->kernels[i].name);
-    free(program->kernels);
+static void free_units(struct ff__ptx_build *build) {
+    for (uint32_t i = 0; i < build->unit_count; i++)
+        if (build->units[i].library != NULL)
+            dlclose(build->units[i].library);
+    free(build->units);
 }
 
 void ff__ptx_unload(struct ff__ptx_program *program) {
     if (program == NULL)
         return;
     struct ff__ptx_build *build = program->build;
-    if (build->has_thread)
+    if (build->made != NULL)
         ff__ptx_compile_stop(&build->compiler);
     join(build);
-    free_kernels(program); /* the image, which is in the library, says how many there are */
-    if (build->library != NULL)
-        dlclose(build->library);
+    for (uint32_t i = 0; i < program->kernel_count; i++)
+        free(program->kernels[i].name);
+    free(program->kernels);
+    free_units(build);
+    ff__ptx_variables_free(&program->variables);
     ff__ptx_module_free(program->module);
     ff__ptx_compiler_free(&build->compiler);
     ff__ptx_cache_close(&build->cache);
@@ -245,16 +356,17 @@ void ff__ptx_unload(struct ff__ptx_program *program) {
 /* ---- kernels and symbols ---- */
 
 /* The cache does not say why kernels were refused: that comes out again. */
-static int refuse(struct ff__ptx_program *program, const struct ff__ptx_function *function,
+static int refuse(struct ff__ptx_program *program, const struct ff__ptx_kernel *kernel,
                   struct ff_error *error) {
-    struct ff__ptx_build *build = program->build;
+    struct code_unit *unit = &program->build->units[kernel->unit];
+    const struct ff__ptx_function *function = &program->module->functions[kernel->number];
     char *text = NULL;
     size_t size;
     int code = 0;
-    pthread_mutex_lock(&build->waiting);
-    if (function->refused[0] == '\0' && !build->emitted)
-        code = emit(program, &text, &size, error);
-    pthread_mutex_unlock(&build->waiting);
+    pthread_mutex_lock(&program->build->waiting);
+    if (function->refused[0] == '\0' && !unit->emitted)
+        code = emit(program, unit, &text, &size, error);
+    pthread_mutex_unlock(&program->build->waiting);
     free(text);
     if (code != 0)
         return code;
@@ -266,36 +378,32 @@ static int refuse(struct ff__ptx_program *program, const struct ff__ptx_function
 
 int ff__ptx_kernel(struct ff__ptx_program *program, const char *name, struct ff__ptx_kernel **out,
                    struct ff_error *error) {
-    int code = ff__ptx_wait(program, error);
-    if (code != 0)
+    for (uint32_t i = 0; i < program->kernel_count; i++) {
+        struct ff__ptx_kernel *kernel = &program->kernels[i];
+        if (strcmp(program->module->functions[kernel->number].name, name) != 0)
+            continue;
+        int code = need(program, &program->build->units[kernel->unit], error);
+        if (code == 0 && kernel->code == NULL)
+            code = refuse(program, kernel, error);
+        if (code == 0)
+            *out = kernel;
         return code;
-    for (uint32_t i = 0; i < program->image->kernel_count; i++) {
-        if (strcmp(program->kernels[i].code->name, name) == 0) {
-            *out = &program->kernels[i];
-            return 0;
-        }
-    }
-    for (uint32_t i = 0; i < program->module->function_count; i++) {
-        const struct ff__ptx_function *function = &program->module->functions[i];
-        if (is_kernel(function) && strcmp(function->name, name) == 0)
-            return refuse(program, function, error);
     }
     return ff__fail(error, -ENOENT, "the PTX module has no kernel %s", name);
 }
 
 int ff__ptx_symbol(struct ff__ptx_program *program, const char *name, void **address, size_t *size,
                    struct ff_error *error) {
-    int code = ff__ptx_wait(program, error);
-    if (code != 0)
-        return code;
-    for (uint32_t i = 0; i < program->image->symbol_count; i++) {
-        const struct ff_ptx_symbol *symbol = &program->image->symbols[i];
-        if (strcmp(symbol->name, name) == 0) {
-            *address = symbol->address;
-            if (size != NULL)
-                *size = symbol->size;
-            return 0;
-        }
+    const struct ff__ptx_variable *variable = ff__ptx_variables_find(&program->variables, name);
+    if (variable == NULL)
+        return ff__fail(error, -ENOENT, "the PTX module has no variable %s", name);
+    if (program->variables.has_functions) { /* before the program puts something else there */
+        int code = need(program, program->build->units, error);
+        if (code != 0)
+            return code;
     }
-    return ff__fail(error, -ENOENT, "the PTX module has no variable %s", name);
+    *address = program->variables.places[variable->number];
+    if (size != NULL)
+        *size = variable->size;
+    return 0;
 }

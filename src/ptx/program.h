@@ -6,11 +6,12 @@
 #include "ptx/device/abi.h"
 #include "ptx/exec.h"
 #include "ptx/ptx.h"
+#include "ptx/variables.h"
 
-/* One that can be launched: its program is ready. */
 struct ff__ptx_kernel {
     struct ff__ptx_program *program;
-    const struct ff_ptx_code *code; /* with its symbol */
+    uint32_t number, unit;          /* of its function; of what it is compiled with (program.c) */
+    const struct ff_ptx_code *code; /* with its symbol; NULL: not needed yet, or refused */
     char *name;                     /* as the source has it; of overloaded ones with parameters */
     uint32_t parameter_size;        /* bytes of the block of parameters */
     uint32_t max_threads;           /* of a block, as .maxntid says; 0: it says nothing */
@@ -20,9 +21,9 @@ struct ff__ptx_program {
     struct ff__ptx_module *module;
     struct ff__ptx_build *build; /* program.c's own */
 
-    /* Once ff__ptx_wait() gave 0. */
-    const struct ff_ptx_image *image;
-    struct ff__ptx_kernel *kernels; /* [image->kernel_count] */
+    struct ff__ptx_variables variables;
+    struct ff__ptx_kernel *kernels; /* all of the module's */
+    uint32_t kernel_count;
 
     /* The first launch that failed: the executor's, guarded by `lock`. */
     struct ff__lock lock;
@@ -30,7 +31,7 @@ struct ff__ptx_program {
     struct ff_error failed;
 };
 
-/* Waits for the code of the module. 0, or why there is none: -ENOEXEC: no shared object came from
+/* Waits for the code of all kernels. 0, or why there is none: -ENOEXEC: no shared object came from
  * the compiler; -ENOMEM, -ENOSPC and others. */
 int ff__ptx_wait(struct ff__ptx_program *program, struct ff_error *error);
 

@@ -108,13 +108,18 @@ struct ff__ptx_variable {
     uint32_t initial_size;
     struct ff__ptx_reference {
         uint64_t at;      /* bytes into the variable */
-        const char *name; /* of the variable or function whose address is there */
+        bool is_function; /* whose address is there; else that of a variable */
+        uint32_t index;   /* of the module's */
         int64_t offset;
-        bool generic; /* generic(name) */
     } * references;
     uint32_t reference_count;
+    uint32_t number; /* if it is in global or constant space: among all such of the module */
     uint32_t line;
 };
+
+static inline bool ff__ptx_in_memory(const struct ff__ptx_variable *variable) {
+    return variable->space == FF__PTX_GLOBAL || variable->space == FF__PTX_CONST;
+}
 
 struct ff__ptx_label {
     const char *name;
@@ -153,6 +158,8 @@ struct ff__ptx_module {
     struct ff__ptx_variable *variables;
     struct ff__ptx_function *functions;
     uint32_t variable_count, function_count;
+    uint32_t memory_count; /* variables in global or constant space, those of functions too */
+    bool expanded;         /* by ff__ptx_inline() */
 };
 
 static inline bool ff__ptx_has(const struct ff__ptx_instruction *instruction,

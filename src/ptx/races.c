@@ -39,10 +39,10 @@ static int add(struct areas *areas, void *memory, size_t size) {
 static int find_areas(struct ff_context *context, const struct ff__ptx_kernel *kernel,
                       const struct ff__ptx_launch *launch, struct areas *out) {
     const void *operands[FF__PTX_OPERANDS];
-    const struct ff_ptx_image *image = kernel->program->image;
+    const struct ff__ptx_variables *variables = &kernel->program->variables;
     uint32_t count =
         ff__ptx_find_operands(context, launch->parameters, kernel->parameter_size, operands);
-    *out = (struct areas){.items = calloc(count + image->symbol_count + 1ul, sizeof *out->items)};
+    *out = (struct areas){.items = calloc(count + variables->count + 1ul, sizeof *out->items)};
     int code = out->items != NULL ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < count && code == 0; i++) {
         void *base;
@@ -50,8 +50,9 @@ static int find_areas(struct ff_context *context, const struct ff__ptx_kernel *k
         if (ff_mem_lookup(context, operands[i], &base, &size))
             code = add(out, base, size);
     }
-    for (uint32_t i = 0; i < image->symbol_count && code == 0; i++)
-        code = add(out, image->symbols[i].address, image->symbols[i].size);
+    for (uint32_t i = 0; i < variables->count && code == 0; i++)
+        if (ff__ptx_in_memory(&variables->all[i]) && variables->all[i].size != 0)
+            code = add(out, variables->places[variables->all[i].number], variables->all[i].size);
     return code;
 }
 

@@ -218,12 +218,27 @@ static void item(struct ff__ptx_reader *reader) {
     }
 }
 
+static void number_variables(struct ff__ptx_module *module, struct ff__ptx_variable *variables,
+                             uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (ff__ptx_in_memory(&variables[i]))
+            variables[i].number = module->memory_count++;
+}
+
+static void number_all(struct ff__ptx_module *module) {
+    number_variables(module, module->variables, module->variable_count);
+    for (uint32_t i = 0; i < module->function_count; i++)
+        number_variables(module, module->functions[i].variables,
+                         module->functions[i].variable_count);
+}
+
 static void module(struct ff__ptx_reader *reader) {
     ff__ptx_next(reader);
     if (!ff__ptx_is_dotted(reader, "version"))
         ff__ptx_wrong(reader, "this is not PTX: it does not begin with .version");
     while (reader->token.kind != FF__PTX_END)
         item(reader);
+    number_all(reader->module);
 }
 
 int ff__ptx_read(const char *text, size_t size, struct ff__ptx_module **out,

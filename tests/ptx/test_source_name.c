@@ -51,7 +51,7 @@ static void overloaded_kernels_have_their_parameters(void **state) {
     (void)state;
     assert_int_equal(ff__ptx_load(text, sizeof text - 1, &options, &program, &error), 0);
     assert_int_equal(ff__ptx_kernel(program, "plain", &kernel, &error), 0);
-    assert_int_equal(program->image->kernel_count, 5);
+    assert_int_equal(program->kernel_count, 5);
     for (uint32_t i = 0; i < 5; i++)
         assert_string_equal(program->kernels[i].name, names[i]);
     ff__ptx_unload(program);

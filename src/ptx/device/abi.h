@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-    FF_PTX_ABI = 3,          /* of these structures; a cached module with another one is not used */
+    FF_PTX_ABI = 4,          /* of these structures; a cached module with another one is not used */
     FF_PTX_WARP = 32,        /* lanes of a warp */
     FF_PTX_MAX_LANES = 1024, /* threads of a block */
     FF_PTX_WORKSPACE = 256,  /* bytes for the barriers of a cooperative grid */
@@ -145,7 +145,7 @@ struct ff_ptx_region {
     uint32_t line;  /* of the module's PTX, for messages */
 };
 
-/* Exported by each module: kernels in the module's order. */
+/* Exported by each shared object: kernels in the module's order. */
 struct ff_ptx_code {
     const char *name;
     const struct ff_ptx_region *regions; /* [0]: the start */
@@ -155,18 +155,18 @@ struct ff_ptx_code {
     uint32_t static_shared;
 };
 
-/* A variable of the module in global or constant space. */
-struct ff_ptx_symbol {
-    const char *name;
+/* A device function whose address the module's variables may hold. */
+struct ff_ptx_function {
+    uint32_t number; /* in the module */
     void *address;
-    uint64_t size;
 };
 
 struct ff_ptx_image { /* symbol "ff_ptx_image" of the shared object */
     uint32_t abi;
-    uint32_t kernel_count, symbol_count;
+    uint32_t kernel_count, function_count, variable_count;
     const struct ff_ptx_code *kernels;
-    const struct ff_ptx_symbol *symbols;
+    const struct ff_ptx_function *functions;
+    uint8_t **variables; /* where those in global or constant space lie: the executor says it */
 };
 
 #endif
