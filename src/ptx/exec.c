@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/scratch.h"
 #include "ptx/block.h"
 #include "ptx/fault.h"
 #include "ptx/operands.h"
 #include "ptx/program.h"
 #include "ptx/record.h"
-#include "ptx/scratch.h"
 #include "ptx/services.h"
 
 #define MOST_SHARED      (227u << 10) /* bytes of a block on recent devices */
@@ -48,6 +48,15 @@ static void asserted(const struct ff_ptx_block *block, const char *message, cons
     running->code = -ECANCELED;
     ff__ptx_block_fail(running, "%s:%u: %s: block (%u, %u, %u): assertion '%s' failed", file, line,
                        function, block->ctaid[0], block->ctaid[1], block->ctaid[2], message);
+}
+
+static void faulted(void *self, const void *address) {
+    struct ff__ptx_running *running = self;
+    const struct ff_ptx_block *block = &running->block;
+    running->code = -EFAULT;
+    ff__ptx_block_fail(
+        running, "kernel '%s', block (%u, %u, %u): an access to %p, which is no memory",
+        running->grid->name, block->ctaid[0], block->ctaid[1], block->ctaid[2], address);
 }
 
 static void accessed(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes,
@@ -96,7 +105,7 @@ static void stuck(struct ff__ptx_running *running) {
 }
 
 static bool run_round(struct ff__ptx_running *running) {
-    ff__ptx_fault_may_come(running);
+    ff__ptx_fault_may_come(faulted, running);
     bool any = ff__ptx_block_round(running);
     if (running->recording != NULL)
         ff__ptx_record_round(running->recording, running);
@@ -206,10 +215,10 @@ static void run_in(uint8_t *memory, const struct memory *layout, struct ff__ptx_
             run_together(running, layout->blocks);
         else
             run_blocks(running[0], work);
-        ff__ptx_fault_may_come(NULL);
+        ff__ptx_fault_may_come(NULL, NULL);
         return;
     }
-    ff__ptx_fault_may_come(NULL);
+    ff__ptx_fault_may_come(NULL, NULL);
     for (uint64_t i = 0; i < layout->blocks; i++)
         if (running[i]->failure[0] != '\0')
             fail(arguments->kernel->program,
@@ -225,7 +234,7 @@ static void run(const struct ff_work *work, void *argument) {
     struct ff__ptx_grid grid = grid_of(arguments);
     struct memory layout =
         memory_of(&grid, arguments->cooperative, arguments->kernel->parameter_size);
-    uint8_t *memory = ff__ptx_scratch(layout.size);
+    uint8_t *memory = ff__scratch(layout.size);
     struct ff__ptx_recording *recording = NULL;
     if (arguments->records != NULL)
         recording = ff__ptx_record_begin(arguments->records, work->device, grid.code);

@@ -1,16 +1,21 @@
 /* Accesses of kernels to what is no memory. */
 #include "ptx/fault.h"
 
-#include <errno.h>
+#include "ptx/exec.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 
-static _Thread_local struct ff__ptx_running *current;
+static _Thread_local struct {
+    void (*told)(void *self, const void *address);
+    void *self;
+} current;
 static struct sigaction before_segv, before_bus;
 
-void ff__ptx_fault_may_come(struct ff__ptx_running *running) {
-    current = running;
+void ff__ptx_fault_may_come(void (*told)(void *self, const void *address), void *self) {
+    current.self = self;
+    current.told = told;
 }
 
 /* A handler that was there before, or what the system does. */
@@ -25,17 +30,13 @@ static void pass_on(const struct sigaction *before, int number, siginfo_t *info,
 }
 
 static void on_fault(int number, siginfo_t *info, void *ucontext) {
-    struct ff__ptx_running *running = current;
-    if (running == NULL || info->si_code <= 0) {
+    void (*told)(void *self, const void *address) = current.told;
+    if (told == NULL || info->si_code <= 0) {
         pass_on(number == SIGSEGV ? &before_segv : &before_bus, number, info, ucontext);
         return;
     }
-    const struct ff_ptx_block *block = &running->block;
-    current = NULL;
-    running->code = -EFAULT;
-    ff__ptx_block_fail(
-        running, "kernel '%s', block (%u, %u, %u): an access to %p, which is no memory",
-        running->grid->name, block->ctaid[0], block->ctaid[1], block->ctaid[2], info->si_addr);
+    current.told = NULL;
+    told(current.self, info->si_addr);
 }
 
 /* It is left by longjmp(), after which the signal must come again. */

@@ -3,9 +3,8 @@
 #ifndef FF_PTX_FAULT_H
 #define FF_PTX_FAULT_H
 
-#include "ptx/block.h"
-
-/* The calling thread runs this block from now on; NULL: none. */
-void ff__ptx_fault_may_come(struct ff__ptx_running *running);
+/* From now on an access of the calling thread to what is no memory calls this instead of ending the
+ * process, in the handler of the signal; it does not return. NULL: none is expected any more. */
+void ff__ptx_fault_may_come(void (*told)(void *self, const void *address), void *self);
 
 #endif

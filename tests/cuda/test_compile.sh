@@ -68,6 +68,24 @@ int main() {
     return wrong || cudaFree(numbers) || cos(0.0) != 1;
 }
 END
+cat >product.cu <<'END'
+#include <cublas_v2.h>
+#include <cuda_fp16.h>
+__global__ void fill(__half *a) { a[threadIdx.x] = __half(2.0f); }
+int main() {
+    cublasHandle_t handle;
+    __half one = 1.0f, zero = 0.0f, *a;
+    if (cudaMallocManaged(&a, 8 * sizeof *a) || cublasCreate(&handle))
+        return 1;
+    fill<<<1, 4>>>(a);
+    if (cublasHgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, 2, 2, 2, &one, a, 2, a, 2, &zero, a + 4, 2))
+        return 1;
+    return cudaDeviceSynchronize() || (float)a[7] != 8 || cublasDestroy(handle) || cudaFree(a);
+}
+END
+compile product.cu -lcublas -Wall -Wextra -Werror -o product
+./product || fail "a product"
+
 mkdir include
 echo '#define SIZE 64' >include/size.h
 compile -I include -DVALUE=3 -O1 main.cu kernel.cu -lm -o two

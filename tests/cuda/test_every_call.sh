@@ -1,11 +1,13 @@
 #!/bin/sh
-# test_every_call.sh SOURCE: each function of driver.def, in each flavour, and each of runtime.def,
-# whose tests are built for both flavours, is called by a test.
+# test_every_call.sh SOURCE CUBLAS: each function of driver.def, in each flavour, each of
+# runtime.def, whose tests are built for both flavours, and each that the library CUBLAS exports is
+# called by a test.
 set -eu
+cublas=$(realpath "$2")
 cd "$1"
 include=data/cuda/include/farfault
 names=$(mktemp)
-trap 'rm -f "$names"' EXIT
+trap 'rm -f "$names" "$names.c"' EXIT
 
 # rows FILE: a row a line
 rows() {
@@ -33,3 +35,12 @@ rows $include/runtime.def |
     sed -nE 's/^FF_CUDART(_STREAM|_FORM|_STREAM_FORM)?\((_*cuda[A-Za-z0-9]+),.*/\2/p' |
     sort -u >"$names"
 called 150 tests/cuda/test_runtime*.c
+
+# tests call _v2 by the name without it, and paste names
+nm -D --defined-only "$cublas" | sed -nE 's/.* T (cublas\w+)@.*/\1/p' | sed 's/_v2//' |
+    sort -u >"$names"
+for file in tests/cuda/test_blas*.c; do
+    cc -E -P -I tests -I src -I include -I data/cuda/include "$file" |
+        sed 's/^cublasStatus_t cublas.*;$//'
+done >"$names.c"
+called 70 "$names.c"

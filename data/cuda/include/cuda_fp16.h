@@ -270,6 +270,13 @@ FF_CUDA_DEVICE __half2 atomicAdd(__half2 *address, __half2 value) {
     return __builtin_bit_cast(__half2, old);
 }
 
+#else
+
+/* For compilers that know of no devices: what functions of libraries take. */
+typedef struct __half {
+    unsigned short __x;
+} __half;
+
 #endif
 
 #endif

@@ -36,6 +36,7 @@ static CUresult fail(struct ff__cuda_capture *capture, CUresult result) {
 static CUgraphNodeType type_of(const struct ff__cuda_command *command) {
     switch (command->kind) {
     case FF_CUDA_KERNEL:
+    case FF_CUDA_NATIVE:
         return CU_GRAPH_NODE_TYPE_KERNEL;
     case FF_CUDA_COPY:
         return CU_GRAPH_NODE_TYPE_MEMCPY;

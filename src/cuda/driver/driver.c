@@ -129,13 +129,6 @@ CUresult ff__cuda_result(int code, const struct ff_error *error) {
 
 /* ---- what this driver has no use for ---- */
 
-CUresult cuGetExportTable(const void **table, const CUuuid *id) {
-    if (table == NULL || id == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *table = NULL;
-    return CUDA_ERROR_NOT_FOUND;
-}
-
 CUresult cuProfilerStart(void) {
     CUcontext context;
     return ff__cuda_enter(&context);

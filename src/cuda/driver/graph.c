@@ -23,8 +23,10 @@ CUresult ff__cuda_nodes_push(CUgraphNode **nodes, uint32_t *count, CUgraphNode n
 }
 
 static void free_node(CUgraphNode node) {
-    if (node->command.kind == FF_CUDA_KERNEL)
-        free((void *)node->command.kernel.launch.parameters);
+    size_t size;
+    const void **parameters = ff__cuda_parameters(&node->command, &size);
+    if (parameters != NULL)
+        free((void *)*parameters);
     if (node->child != NULL)
         ff__cuda_graph_free(node->child);
     free(node->parameters);
@@ -46,13 +48,14 @@ void ff__cuda_graph_free(CUgraph graph) {
 
 /* Another's parameters in a copy of its command. */
 static CUresult own_parameters(struct ff__cuda_command *command) {
-    if (command->kind != FF_CUDA_KERNEL)
+    size_t size;
+    const void **parameters = ff__cuda_parameters(command, &size);
+    if (parameters == NULL)
         return CUDA_SUCCESS;
-    struct ff__ptx_launch *launch = &command->kernel.launch;
-    void *copy = malloc(launch->parameter_size + 1);
+    void *copy = malloc(size + 1);
     if (copy == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    launch->parameters = memcpy(copy, launch->parameters, launch->parameter_size);
+    *parameters = memcpy(copy, *parameters, size);
     return CUDA_SUCCESS;
 }
 
@@ -497,6 +500,13 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
 
 /* ---- parameters of kernels: pointers into the block that the node has ---- */
 
+/* Those of libraries show none. */
+static CUresult check_kernel(CUgraphNode node) {
+    if (node->type != CU_GRAPH_NODE_TYPE_KERNEL)
+        return CUDA_ERROR_INVALID_VALUE;
+    return node->command.kind == FF_CUDA_KERNEL ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 static void list_parameters(CUgraphNode node) {
     const struct ff__ptx_function *code = node->command.kernel.function->code;
     char *block = (char *)(uintptr_t)node->command.kernel.launch.parameters;
@@ -506,10 +516,10 @@ static void list_parameters(CUgraphNode node) {
 
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params) {
     CUresult result = check(node, params);
+    if (result == CUDA_SUCCESS)
+        result = check_kernel(node);
     if (result != CUDA_SUCCESS)
         return result;
-    if (node->type != CU_GRAPH_NODE_TYPE_KERNEL)
-        return CUDA_ERROR_INVALID_VALUE;
     const struct ff__ptx_launch *launch = &node->command.kernel.launch;
     if (node->parameters == NULL)
         node->parameters = calloc(node->command.kernel.function->code->parameter_count + 1,
@@ -531,9 +541,9 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
 
 CUresult ff__cuda_node_set_kernel(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params) {
     struct ff__cuda_command command;
-    if (node->type != CU_GRAPH_NODE_TYPE_KERNEL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_launch_of(params, node->command.kernel.launch.cooperative, &command);
+    CUresult result = check_kernel(node);
+    if (result == CUDA_SUCCESS)
+        result = ff__cuda_launch_of(params, node->command.kernel.launch.cooperative, &command);
     if (result != CUDA_SUCCESS)
         return result;
     ff__lock_acquire(&ff__cuda_lock);

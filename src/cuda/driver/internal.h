@@ -17,6 +17,7 @@
 #pragma GCC visibility pop
 
 #include "base/lock.h"
+#include "cuda/driver/native.h"
 #include "ptx/exec.h"
 
 #include <farfault/farfault.h>
@@ -107,6 +108,7 @@ struct ff__cuda_mark {
 
 enum ff__cuda_kind {
     FF_CUDA_KERNEL,
+    FF_CUDA_NATIVE,
     FF_CUDA_COPY,
     FF_CUDA_SET,
     FF_CUDA_CALL, /* of a function of the driver's, or of the program's */
@@ -145,12 +147,16 @@ struct ff__cuda_command {
             CUfunction function;
             struct ff__ptx_launch launch; /* parameters: behind the command once it is held */
         } kernel;
+        struct ff__cuda_native native; /* argument: as the parameters of a kernel */
         struct ff__cuda_copy copy;
         struct ff__cuda_set set;
         struct ff__cuda_call call;
         struct ff__cuda_mark *mark;
     };
 };
+
+/* What a command points to, and its copies have copies of: parameters. NULL: it has none. */
+const void **ff__cuda_parameters(struct ff__cuda_command *command, size_t *size);
 
 struct CUstream_st {
     CUcontext context;
@@ -266,6 +272,11 @@ void ff__cuda_module_end(CUmodule module);
  * from a buffer, and the caller frees it. */
 CUresult ff__cuda_launch_of(const CUDA_KERNEL_NODE_PARAMS *params, bool cooperative,
                             struct ff__cuda_command *out);
+
+/* ---- native.c ---- */
+
+/* Puts it into the stream's queue. */
+CUresult ff__cuda_native_start(CUstream stream, const struct ff__cuda_native *kernel);
 
 /* ---- memory.c ---- */
 

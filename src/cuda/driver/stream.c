@@ -142,6 +142,8 @@ static CUresult start(CUstream stream, const struct ff__cuda_command *command) {
     switch (command->kind) {
     case FF_CUDA_KERNEL:
         return launch(stream, command);
+    case FF_CUDA_NATIVE:
+        return ff__cuda_native_start(stream, &command->native);
     case FF_CUDA_COPY:
         return run(stream, copy_part, ff__cuda_copy_parts(&command->copy), &command->copy,
                    sizeof command->copy);
@@ -158,16 +160,29 @@ static CUresult start(CUstream stream, const struct ff__cuda_command *command) {
 
 /* ---- appending ---- */
 
+const void **ff__cuda_parameters(struct ff__cuda_command *command, size_t *size) {
+    *size = 0;
+    if (command->kind == FF_CUDA_KERNEL) {
+        *size = command->kernel.launch.parameter_size;
+        return &command->kernel.launch.parameters;
+    }
+    if (command->kind != FF_CUDA_NATIVE)
+        return NULL;
+    *size = command->native.size;
+    return &command->native.argument;
+}
+
 static CUresult hold(CUstream stream, const struct ff__cuda_command *command) {
-    size_t parameters = command->kind == FF_CUDA_KERNEL ? command->kernel.launch.parameter_size : 0;
-    struct ff__cuda_command *copy = malloc(sizeof *copy + parameters);
+    struct ff__cuda_command all = *command;
+    size_t size;
+    const void **parameters = ff__cuda_parameters(&all, &size);
+    struct ff__cuda_command *copy = malloc(sizeof *copy + size);
     if (copy == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *copy = *command;
+    if (size != 0)
+        *parameters = memcpy(copy + 1, *parameters, size);
+    *copy = all;
     copy->next = NULL;
-    if (parameters != 0)
-        copy->kernel.launch.parameters =
-            memcpy(copy + 1, command->kernel.launch.parameters, parameters);
     if (stream->last != NULL)
         stream->last->next = copy;
     else

@@ -169,6 +169,8 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
         return ff__rt_fail(cudaErrorInvalidValue);
     if (!result)
         result = cuGraphKernelNodeGetParams(node, &same);
+    if (result == CUDA_ERROR_NOT_SUPPORTED) /* a library's kernel, which has no host function */
+        return ff__rt_fail(cudaErrorInvalidDeviceFunction);
     if (result)
         return ff__rt_end(result);
     *params = (struct cudaKernelNodeParams){

@@ -1,4 +1,4 @@
-#include "ptx/scratch.h"
+#include "base/scratch.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -38,7 +38,7 @@ static struct scratch *own(void) {
     return scratch;
 }
 
-void *ff__ptx_scratch(size_t size) {
+void *ff__scratch(size_t size) {
     struct scratch *scratch = own();
     if (scratch == NULL)
         return NULL;

@@ -1,0 +1,33 @@
+/* Products of matrices that may be larger than the device's memory. */
+#ifndef FF_BLAS_PRODUCT_H
+#define FF_BLAS_PRODUCT_H
+
+#include "cuda/blas/elements.h"
+
+struct ff__blas_product {
+    int64_t m, n, k;
+    struct ff__blas_matrix a, b, c; /* m x k, k x n, m x n */
+    bool wide;                      /* computed in doubles */
+};
+
+/* c = alpha a b + beta c. Where alpha is 0, or k, neither a nor b is read; where beta is 0, c is
+ * not. c has no elements in common with a and b.
+ *
+ * The largest dimension is halved again and again, until blocks are left that are copied out of the
+ * matrices: at some step what is multiplied fits into the device's memory, however large that is,
+ * and all that follows moves it once (Frigo et al., Cache-Oblivious Algorithms, FOCS 1999). Sums
+ * are numbers to compute with until the end: c is rounded once. -ENOMEM. */
+int ff__blas_multiply(const struct ff__blas_product *product, struct ff__blas_number alpha,
+                      struct ff__blas_number beta);
+
+/* Elements of a block, so that copying it takes a tenth of the time of multiplying it; rows or
+ * columns that it may have however many of the others there are. Both are ours. */
+#define FF_BLAS_BLOCK (1 << 19)
+#define FF_BLAS_LEAST 128
+
+/* The larger one of a dimension's halves. */
+static inline int64_t ff__blas_half(int64_t size) {
+    return (size / 2 + FF_BLAS_LEAST - 1) / FF_BLAS_LEAST * FF_BLAS_LEAST;
+}
+
+#endif
