@@ -116,6 +116,7 @@ static void put_faults(json_t *device, const struct ff__costs *costs,
     put_whole(device, "batch_ns", 0, none);
     put_whole(device, "entry_ns", 0, none);
     put_whole(device, "duplicate_ns", 0, none);
+    put_whole(device, "flush_ns", 0, none);
     put_whole(
         device, "block_ns", serving.fixed_ns > 1 ? serving.fixed_ns : 1,
         "measured: serving a fault, less its bytes: what is left of faults that bring one and "

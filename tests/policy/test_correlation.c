@@ -117,17 +117,19 @@ static void test_wait(void **state) {
     close_policy();
 }
 
-/* With a fault comes what the driver brings. */
+/* With a fault comes its block, or what the driver brings. */
 static void test_fault(void **state) {
     (void)state;
-    open_policy(NULL, 0);
-    struct ff_fault_group group = {.block = 2, .tier = 1, .launch = 0};
-    struct ff_fault_advice advice = {0};
-    group.faulted = mask_of("5");
-    hooks()->on_fault(policy.state, &fake.view, &group, &advice);
-    struct ff_mask came = ff_mask_or(&advice.prefetch, &group.faulted);
-    assert_int_equal(ff_mask_count(&came), FF_LEAF_PAGES);
-    close_policy();
+    for (int tree = 0; tree <= 1; tree++) {
+        open_policy("tree", tree);
+        struct ff_fault_group group = {.block = 2, .tier = 1, .launch = 0};
+        struct ff_fault_advice advice = {0};
+        group.faulted = mask_of("5");
+        hooks()->on_fault(policy.state, &fake.view, &group, &advice);
+        struct ff_mask came = ff_mask_or(&advice.prefetch, &group.faulted);
+        assert_int_equal(ff_mask_count(&came), tree ? FF_LEAF_PAGES : FF_BLOCK_PAGES);
+        close_policy();
+    }
 }
 
 /* What has a freed block's number is another block, of which no row and no end block tells. */

@@ -130,6 +130,47 @@ static void test_as_published(void **state) {
     assert_true(plus.kernel_ns * 2 < deepum.kernel_ns);
 }
 
+/* ---- while a batch is fetched and sorted ---- */
+
+struct watch {
+    bool in_batch;
+    uint64_t start_ns, sort_ns;
+    uint32_t arrived, most; /* blocks since the batch began, while it is sorted */
+};
+
+static void watch(void *self, const struct ff_trace_event *event, const struct ff_access *seen) {
+    struct watch *watch = self;
+    (void)seen;
+    if (event->kind == FF_TRACE_BATCH)
+        *watch = (struct watch){true, event->time_ns, watch->sort_ns, 0, watch->most};
+    else if (event->kind == FF_TRACE_BATCH_END)
+        watch->in_batch = false;
+    else if (event->kind == FF_TRACE_MIGRATE && watch->in_batch &&
+             event->time_ns < watch->start_ns + watch->sort_ns)
+        watch->most = ++watch->arrived > watch->most ? watch->arrived : watch->most;
+}
+
+/* Prefetches begin, and end, while the driver fetches and sorts a batch: the faults do not wait to
+ * be served yet. Four that are under way when it begins end in any case. */
+static void test_while_sorting(void **state) {
+    (void)state;
+    struct little little = loop(ITERATIONS);
+    struct ff__gpu gpu;
+    struct ff_error error = {""};
+    struct ff__sim_result result = {0};
+    struct watch seen = {.sort_ns = 5000000};
+    assert_int_equal(ff__gpu_read_spec("v100-16g:batch_ns=5000000", GPU_FOLDER, &gpu, &error), 0);
+    struct ff__sim_config config = {.gpu = &gpu,
+                                    .memory = 64 * MB,
+                                    .devices = 1,
+                                    .seed = 1,
+                                    .observe = watch,
+                                    .observer = &seen};
+    assert_int_equal(little_try(&little, &config, "deepum-plus", &result, &error), 0);
+    print_message("%u blocks arrived while a batch was sorted\n", seen.most);
+    assert_true(seen.most > 4);
+}
+
 /* A stream that is seen once costs what it costs nvidia-1. */
 static void test_once(void **state) {
     (void)state;
@@ -187,6 +228,7 @@ int main(void) {
         cmocka_unit_test(test_parts_without_use),
         cmocka_unit_test(test_eviction_without_forecast),
         cmocka_unit_test(test_as_published),
+        cmocka_unit_test(test_while_sorting),
         cmocka_unit_test(test_once),
         cmocka_unit_test(test_once_in_little_memory),
         cmocka_unit_test(test_no_memory_for_tables),

@@ -5,8 +5,9 @@
  * walks: from the block that faulted last to its successors in the running kernel's table, to
  * theirs, and so on. At the table's end block it goes on with the start block of the kernel that is
  * predicted to run next. It pauses N kernels ahead and goes on when the running one is over. A new
- * fault begins it anew, and a kernel that was not predicted ends it. What comes is whole UM blocks;
- * what comes with a fault is left to the driver.
+ * fault begins it anew, and a kernel that was not predicted ends it. What comes is whole UM blocks,
+ * with a fault, too: the migration thread "migrates the UM blocks" of both its queues (section
+ * 3.1). tree=1 leaves to the driver what comes with a fault.
  *
  * The paper leaves open what happens to a prefetch that finds no memory without evicting a block
  * that is expected. Here the walk waits with it for the next event; G10's model of DeepUM does
@@ -34,10 +35,11 @@ struct device_walk {
 struct correlation {
     struct ff__expected expected;
     uint32_t stamp, most_blocks; /* to visit: as many as a table has rows */
+    bool tree;
     struct device_walk devices[FF_TIERS_MAX];
 };
 
-enum { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, PARAMS };
+enum { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, TREE, PARAMS };
 
 /* The paper's best: N = 32, configuration 9 of its Table 6. The memory is ours: the paper gives no
  * bound. */
@@ -49,6 +51,8 @@ static const struct ff_param params[PARAMS + 1] = {
     [ROWS] = {"rows", FF_PARAM_INT, 2048, 8, 1 << 18, "rows of a block table, a power of two"},
     [WAYS] = {"associativity", FF_PARAM_INT, 2, 1, 16, "entries of a table row (ways)"},
     [SUCCESSORS] = {"successors", FF_PARAM_INT, 4, 1, 16, "successors recorded per block"},
+    [TREE] = {"tree", FF_PARAM_BOOL, 0, 0, 1,
+              "a fault brings what the driver's tree brings, not its whole block"},
 };
 
 static size_t walk_size(const int64_t *values) {
@@ -68,6 +72,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     rest.arena_size = (size_t)value[MEMORY];
     unsigned char *walks = (unsigned char *)env->arena + rest.arena_size;
     correlation->expected.limit = (uint32_t)value[KERNELS];
+    correlation->tree = value[TREE] != 0;
     correlation->most_blocks = (uint32_t)(walk_size(value) / sizeof(uint32_t));
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++) {
         correlation->devices[tier].last_block = FF_NONE;
@@ -240,8 +245,10 @@ static void publish(void *state, const struct ff_event *events, uint32_t count) 
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    (void)state;
-    ff__tree_prefetch(view, group, advice);
+    if (((const struct correlation *)state)->tree)
+        ff__tree_prefetch(view, group, advice);
+    else
+        advice->prefetch = ff_view_pages(view, group->block);
 }
 
 /* ---- what is expected ---- */

@@ -41,6 +41,7 @@ struct bulk {
     uint32_t stop;        /* steps that have been short of pages, this one among them */
     struct asked *asked;  /* [block] */
     uint32_t room;        /* for entries, in the driver's next batch */
+    uint64_t flushed;     /* entries of the step that it has no room for */
     struct front *fronts; /* [operand] */
     uint32_t front_capacity;
     uint64_t remote_end; /* of the step's accesses over the link */

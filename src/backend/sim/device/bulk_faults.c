@@ -36,9 +36,11 @@ static struct slice slice_of(const struct sim *sim, const struct bulk *bulk,
 /* ---- in a block ---- */
 
 /* On each of these pages of a word, `sms` SMs fault, on the first one that of number `sm` first.
- * Neighbours are put together in `faults` before they are raised. */
+ * Neighbours are put together in `faults` before they are raised; NULL: they are counted alone. */
 static inline void raise_on(struct sim *sim, struct device *device, struct fault *faults,
                             uint32_t sm, uint32_t sms, uint64_t word, uint64_t pages) {
+    if (!faults)
+        return;
     if (faults->word == word && faults->sms == sms && faults->pages < (pages & -pages)) {
         faults->pages |= pages;
         return;
@@ -235,6 +237,27 @@ static uint64_t raise_in_slice(struct sim *sim, struct device *device, const str
     return missing_count;
 }
 
+/* Takes room for the operand's entries of the step, as if they were raised. */
+static void count_in_slice(struct sim *sim, struct device *device, const struct slice *slice) {
+    struct bulk *bulk = &device->bulk;
+    struct cursor cursor = ff__nest_cursor(bulk->arrays, slice->operand, slice->from);
+    while (cursor.position < slice->to) {
+        uint64_t at = cursor.position;
+        struct piece piece = ff__nest_piece_at(&cursor, slice->operand, slice->to - at);
+        for (uint64_t page = piece.first; page < piece.end;) {
+            uint32_t block = (uint32_t)(page / FF_BLOCK_PAGES), first = page % FF_BLOCK_PAGES;
+            uint32_t end = ff__end_in_block(&piece, page, first);
+            struct ff_mask missing;
+            missing_in(sim, device, block, first, end, &missing);
+            missing = ff_mask_minus(&missing, &asked_of(bulk, block)->used);
+            if (!ff_mask_empty(&missing))
+                raise_in_block(sim, device, slice, &piece, at, block, &missing, NULL);
+            page += end - first;
+        }
+        ff__nest_move_behind(&cursor, slice->operand, &piece);
+    }
+}
+
 /* ---- remote use ---- */
 
 static void use_page(struct sim *sim, struct device *device, uint64_t page, uint64_t bytes,
@@ -291,6 +314,19 @@ uint64_t ff__bulk_use_remotely(struct sim *sim, struct device *device) {
     return bulk->remote_end;
 }
 
+/* The step's entries that a full batch has no room for: all of them, less those that were raised.
+ */
+static uint64_t count_flushed(struct sim *sim, struct device *device) {
+    struct bulk *bulk = &device->bulk;
+    const struct ff__kernel *kernel = &device->current.kernel;
+    bulk->room = UINT32_MAX;
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        struct slice slice = slice_of(sim, bulk, &kernel->operands[i], &bulk->fronts[i]);
+        count_in_slice(sim, device, &slice);
+    }
+    return UINT32_MAX - bulk->room - sim->model->step_limit(sim->gpu);
+}
+
 /* Returns how many pages the step is short of; once they have been counted, at least one. */
 uint64_t ff__bulk_raise(struct sim *sim, struct device *device) {
     struct bulk *bulk = &device->bulk;
@@ -306,6 +342,7 @@ uint64_t ff__bulk_raise(struct sim *sim, struct device *device) {
         struct slice slice = slice_of(sim, bulk, &kernel->operands[i], front);
         missing += raise_in_slice(sim, device, &slice, front);
     }
+    bulk->flushed = bulk->room == 0 && sim->gpu->flush_ns > 0 ? count_flushed(sim, device) : 0;
     bulk->raised = missing > 0;
     return missing;
 }

@@ -73,6 +73,7 @@ struct fault_buffer {
 /* What the driver works on. */
 struct batch {
     bool under_way;
+    bool is_sorted;       /* the driver has fetched and sorted it, and serves it */
     struct fault *faults; /* [the fault model's limit], sorted by page */
     uint32_t count;
     struct ff_fault_group *groups; /* [the same] the faults by block, in their order */

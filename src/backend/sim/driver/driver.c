@@ -101,6 +101,7 @@ static void start_batch(struct sim *sim, struct device *device, uint64_t time) {
     observe_batch(sim, device, true);
     note_kernel(sim, device);
     device->batch.under_way = true;
+    device->batch.is_sorted = false;
     device->batch.start = time;
     device->counters->batches++;
     ff__sim_post(sim, time + batch_cost(sim, device), EVENT_DRIVER, device->tier - 1, NULL);
@@ -122,8 +123,21 @@ void ff__driver_look(struct sim *sim, struct device *device, uint64_t time) {
 
 /* ---- a batch ---- */
 
+/* Before the replay the driver drops the entries that came too late for the batch (NVIDIA
+ * open-gpu-kernel-modules 595.45.04, uvm_gpu_replayable_faults.c, BATCH_FLUSH). */
+static uint64_t flush_cost(const struct sim *sim, const struct device *device, uint64_t time) {
+    const struct fault_buffer *buffer = &device->buffer;
+    uint64_t entries = device->bulk.flushed;
+    if (sim->gpu->flush_ns == 0)
+        return 0;
+    for (uint32_t i = 0; i < buffer->count && buffer->faults[i].time <= time; i++)
+        entries += (uint64_t)__builtin_popcountll(buffer->faults[i].pages) * buffer->faults[i].sms;
+    return sim->gpu->flush_ns * entries * PS_PER_NS;
+}
+
 static void end_batch(struct sim *sim, struct device *device, uint64_t time) {
-    uint64_t replay = time + sim->gpu->replay_ns * PS_PER_NS;
+    uint64_t replay = time + flush_cost(sim, device, time) + sim->gpu->replay_ns * PS_PER_NS;
+    device->bulk.flushed = 0;
     device->counters->fault_ns += ff__sim_ns(replay - device->batch.start);
     ff__sim_post(sim, replay, EVENT_REPLAY, device->tier - 1, NULL);
     ff__prefetch_learn(sim, time);
@@ -191,6 +205,7 @@ static void show_batch(struct sim *sim, struct device *device, uint64_t time) {
 }
 
 void ff__driver_go_on(struct sim *sim, struct device *device, uint64_t time) {
+    device->batch.is_sorted = true;
     if (device->batch.next == 0 && ff__engine_sees_batches(sim->engine))
         show_batch(sim, device, time);
     while (device->batch.next < device->batch.group_count) {

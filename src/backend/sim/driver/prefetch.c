@@ -142,9 +142,11 @@ static bool start_next(struct sim *sim, struct device *device, uint64_t time) {
 }
 
 /* Whether faults of a batch wait to be served: as in DeepUM's migration thread (section 3.1), they
- * go before prefetches, but prefetches do not wait for the copies of faults that are under way. */
+ * go before prefetches. Prefetches wait neither for the copies of faults that are under way nor
+ * while a batch is fetched and sorted, which is the fault handling thread's work there. */
 static bool faults_wait(const struct device *device) {
-    return device->batch.under_way && device->batch.next < device->batch.group_count;
+    const struct batch *batch = &device->batch;
+    return batch->under_way && batch->is_sorted && batch->next < batch->group_count;
 }
 
 void ff__prefetch_all(struct sim *sim, struct device *device, uint64_t time) {

@@ -75,7 +75,8 @@ struct ff__gpu {
      * its page has one already, a block, a page */
     uint64_t batch_ns, entry_ns, duplicate_ns, block_ns, page_ns;
     uint64_t evict_ns; /* the driver's time for one eviction */
-    uint64_t replay_ns;
+    /* for an entry that it drops, because it came too late for the batch; for the replay */
+    uint64_t flush_ns, replay_ns;
     uint64_t remote_ns;    /* latency of a remote access */
     double remote_link_ns; /* time for which a remote access occupies the link */
     /* the access time tracker, where a policy must see samples: accesses to a range between two

@@ -63,6 +63,7 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     NUMBER(block_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(page_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(evict_ns, WHOLE, 0, SECOND, BATCH),
+    NUMBER(flush_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(replay_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(remote_ns, WHOLE, 0, SECOND, ANY),
     NUMBER(remote_link_ns, REAL, 0, SECOND, ANY),
