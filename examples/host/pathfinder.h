@@ -8,6 +8,9 @@ HOST_BEGIN
 
 extern const struct problem pathfinder_problem;
 
+#define ROWS_PER_LAUNCH 8
+#define LANES           256
+
 enum { ROWS = 257 };
 
 size_t pathfinder_columns(const struct work *work);

@@ -9,9 +9,6 @@
 
 #include <stdlib.h>
 
-#define ROWS_PER_LAUNCH 8
-#define LANES           256
-
 static const char kernels[] = OPENCL_SOURCE(__kernel void advance(
     __global const int *wall, __global const int *from, __global int *to, ulong columns,
     ulong first_row, uint rows) {

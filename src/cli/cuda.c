@@ -19,6 +19,7 @@ static const char help[] =
     "  farfault cuda compile saxpy.cu -o saxpy\n"
     "  farfault cuda compile --arch sm_80 -O2 main.cu kernels.cu -o program\n"
     "  farfault cuda compile -c kernels.cu -o kernels.o\n"
+    "  farfault cuda compile --ptx kernels.cu -o kernels.ptx\n"
     "  farfault run --memory 256M ./saxpy\v"
     "compile takes files in CUDA C++ (.cu), and all else that clang takes: other sources, objects, "
     "libraries, and options, which go to every pass that they are meant for. Kernels become PTX "

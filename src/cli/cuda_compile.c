@@ -24,7 +24,7 @@ struct compilation {
     struct ff__words inputs;  /* others, for the link alone */
     struct ff__words options;
     const char *arch, *output; /* output: NULL: not given */
-    bool only_objects;
+    const char *kind;          /* of the file that each source becomes; NULL: a program of all */
     char headers[PATH_MAX], libraries[PATH_MAX];
     char folder[PATH_MAX]; /* of what is between the passes; "": none yet */
 };
@@ -80,7 +80,9 @@ static void read_word(struct compilation *job, int count, char **words, int *at)
     } else if (strcmp(word, "-o") == 0 && *at + 1 < count) {
         job->output = words[++*at];
     } else if (strcmp(word, "-c") == 0) {
-        job->only_objects = true;
+        job->kind = "o";
+    } else if (strcmp(word, "--ptx") == 0) {
+        job->kind = "ptx";
     } else if (word[0] == '-' && word[1]) {
         add(&job->options, word);
         if (has_value(word) && *at + 1 < count)
@@ -94,11 +96,12 @@ static int check(const struct compilation *job) {
     if (job->sources.count == 0)
         return ff__complain(FF__EXIT_USAGE,
                             "no file in CUDA C++; name one: farfault cuda compile FILE.cu");
-    if (job->only_objects && job->output && job->sources.count > 1)
-        return ff__complain(FF__EXIT_USAGE, "-c and -o %s: one file cannot have several objects",
+    const char *option = job->kind && strcmp(job->kind, "ptx") == 0 ? "--ptx" : "-c";
+    if (job->kind && job->output && job->sources.count > 1)
+        return ff__complain(FF__EXIT_USAGE, "%s and -o %s: several files cannot become one", option,
                             job->output);
-    if (job->only_objects && job->inputs.count)
-        return ff__complain(FF__EXIT_USAGE, "-c: %s is not in CUDA C++ (.cu)",
+    if (job->kind && job->inputs.count)
+        return ff__complain(FF__EXIT_USAGE, "%s: %s is not in CUDA C++ (.cu)", option,
                             job->inputs.items[0]);
     size_t digits = strncmp(job->arch, "sm_", 3) == 0 ? strspn(job->arch + 3, "0123456789") : 0;
     if (digits < 2 || digits > 3)
@@ -312,27 +315,34 @@ static void remove_folder(const struct compilation *job) {
         rmdir(job->folder);
 }
 
-/* Where an object goes that is wanted itself. */
-static char *object_of(const struct compilation *job, const char *source) {
+/* Where an object or PTX goes that is wanted itself. */
+static char *result_of(const struct compilation *job, const char *source) {
     const char *name = strrchr(source, '/');
     name = name ? name + 1 : source;
     return job->output ? ff__text("%s", job->output)
-                       : ff__text("%.*s.o", (int)(strrchr(name, '.') - name), name);
+                       : ff__text("%.*s.%s", (int)(strrchr(name, '.') - name), name, job->kind);
 }
 
-static int compile(const struct compilation *job, unsigned number, struct ff__words *objects) {
+static int compile_object(const struct compilation *job, unsigned number, const char *object) {
     const char *source = job->sources.items[number];
     char *ptx = between(job, number, 0), *fatbin = between(job, number, 1);
-    char *object = job->only_objects ? object_of(job, source) : between(job, number, 2);
     int status = compile_device(job, source, ptx);
     if (!status)
         status = make_fatbin(ptx, fatbin);
     if (!status)
         status = compile_host(job, source, fatbin, object);
-    ff__words_add(objects, object);
     free(ptx);
     free(fatbin);
     return status;
+}
+
+static int compile(const struct compilation *job, unsigned number, struct ff__words *objects) {
+    const char *source = job->sources.items[number];
+    char *result = job->kind ? result_of(job, source) : between(job, number, 2);
+    ff__words_add(objects, result);
+    if (job->kind && strcmp(job->kind, "ptx") == 0)
+        return compile_device(job, source, result);
+    return compile_object(job, number, result);
 }
 
 static int compile_all(struct compilation *job) {
@@ -340,7 +350,7 @@ static int compile_all(struct compilation *job) {
     int status = make_folder(job);
     for (unsigned i = 0; i < job->sources.count && !status; i++)
         status = compile(job, i, &objects);
-    if (!status && !job->only_objects)
+    if (!status && !job->kind)
         status = link_all(job, &objects);
     remove_folder(job);
     ff__words_free(&objects);

@@ -424,6 +424,14 @@ static void show(const struct wanted_list wanted[LIST_COUNT]) {
 
 #define WIDTH 78u /* of a line of names */
 
+/* What a name has more than the one before it: "-cuda" of a program that is there in OpenCL, too;
+ * otherwise nothing. */
+static const char *addition(const char *name, const char *next) {
+    size_t length = strlen(name);
+    bool twin = next && strncmp(name, next, length) == 0 && strcmp(next + length, "-cuda") == 0;
+    return twin ? next + length : "";
+}
+
 /* All names, for a screen of 24 lines. */
 static void show_short(void) {
     for (size_t list = 0; list < LIST_COUNT; list++) {
@@ -432,9 +440,13 @@ static void show_short(void) {
         for (unsigned i = 0; (name = lists[list].name_at(i)); i++) {
             if (position(list, name) < i)
                 continue; /* a policy of two kinds */
-            if (used == 0 || used + strlen(name) + 1 > WIDTH)
+            char text[80];
+            const char *more = addition(name, lists[list].name_at(i + 1));
+            snprintf(text, sizeof text, more[0] ? "%s[%s]" : "%s", name, more);
+            i += more[0] != '\0';
+            if (used == 0 || used + strlen(text) + 1 > WIDTH)
                 used = (size_t)printf("%s%-10s", used ? "\n" : "", used ? "" : lists[list].name);
-            used += (size_t)printf(" %s", name);
+            used += (size_t)printf(" %s", text);
         }
         putchar('\n');
     }

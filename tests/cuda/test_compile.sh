@@ -98,6 +98,9 @@ c++ first.o kernel.o -L"$libraries" -lcudart -Wl,-rpath-link,"$libraries" -o lin
 ./linked || fail "linked by another compiler"
 "$farfault" ptx first.o >/dev/null 2>&1 && fail "a file without kernels has some"
 "$farfault" ptx kernel.o | grep -q fill || fail "the kernel is not in kernel.o"
+compile -Iinclude -DVALUE=3 --arch sm_80 --ptx kernel.cu main.cu
+grep -q '^\.target sm_80' kernel.ptx && "$farfault" ptx kernel.ptx | grep -q fill || fail "PTX"
+[ -s main.ptx ] || fail "the other file's PTX"
 readelf -d two | grep -q 'NEEDED.*libcudart.so.12' || fail "two needs no libcudart.so.12"
 
 # ---- C programs of the documents
@@ -121,8 +124,10 @@ says 1 'linking it failed' compile -Iinclude -DVALUE=3 main.cu -o missing
 says 1 'none.cu: No such file' compile none.cu
 says 2 'no file in CUDA C++' compile
 says 2 'no file in CUDA C++' compile main.o
-says 2 'several objects' compile -c main.cu kernel.cu -o one.o
-says 2 'is not in CUDA C++' compile -c main.cu other.c
+says 2 '-c and -o one.o: several files' compile -c main.cu kernel.cu -o one.o
+says 2 '--ptx and -o one.ptx: several files' compile --ptx main.cu kernel.cu -o one.ptx
+says 2 '-c: other.c is not in CUDA C++' compile -c main.cu other.c
+says 2 '--ptx: kernel.o is not in CUDA C++' compile --ptx main.cu kernel.o
 says 2 'must be an architecture' compile --arch compute_70 main.cu
 says 2 "there is no command 'compiel'" compiel
 got=0
