@@ -16,7 +16,7 @@ static uint32_t label_bucket(const char *text, uint32_t length) {
 static uint32_t label(struct ff__ptx_reader *reader, const char *text, uint32_t length) {
     struct ff__ptx_label_name **bucket = &reader->labels[label_bucket(text, length)];
     for (struct ff__ptx_label_name *name = *bucket; name != NULL; name = name->next)
-        if (!name->hidden && name->length == length && memcmp(name->text, text, length) == 0)
+        if (name->length == length && memcmp(name->text, text, length) == 0)
             return name->index;
     struct ff__ptx_function *function = reader->function;
     uint32_t index = function->label_count;
@@ -31,15 +31,18 @@ static uint32_t label(struct ff__ptx_reader *reader, const char *text, uint32_t 
     return index;
 }
 
-/* Labels that were defined inside a scope are not known behind it. */
+/* Labels that were defined inside a scope are not known behind it. In its bucket a name stands
+ * before those that were there earlier. */
 static void hide_labels(struct ff__ptx_reader *reader, uint32_t first) {
-    if (first == reader->function->label_count)
-        return;
-    for (uint32_t i = 0; i < FF__PTX_LABEL_BUCKETS; i++)
-        for (struct ff__ptx_label_name *name = reader->labels[i]; name != NULL; name = name->next)
-            if (name->index >= first &&
-                reader->function->labels[name->index].instruction != FF__PTX_NONE)
-                name->hidden = true;
+    for (uint32_t i = first; i < reader->function->label_count; i++) {
+        const struct ff__ptx_label *label = &reader->function->labels[i];
+        struct ff__ptx_label_name **at =
+            &reader->labels[label_bucket(label->name, (uint32_t)strlen(label->name))];
+        while (*at != NULL && (*at)->index > i)
+            at = &(*at)->next;
+        if (*at != NULL && (*at)->index == i && label->instruction != FF__PTX_NONE)
+            *at = (*at)->next;
+    }
 }
 
 /* ---- operands ---- */

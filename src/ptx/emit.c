@@ -78,6 +78,11 @@ _Noreturn void ff__ptx_refuse(struct ff__ptx_emit *emit, const char *format, ...
     longjmp(*emit->leave, 1);
 }
 
+void ff__ptx_need_length(struct ff__ptx_emit *emit) {
+    if (emit->function->instruction_count > FF__PTX_MOST_INSTRUCTIONS)
+        ff__ptx_refuse(emit, "more than %u instructions", FF__PTX_MOST_INSTRUCTIONS);
+}
+
 /* ---- shared and local memory ---- */
 
 #define MOST_LOCAL      ((uint64_t)512 << 10) /* of a thread, as for GPUs */

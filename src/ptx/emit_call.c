@@ -191,14 +191,35 @@ static void function_instruction(struct ff__ptx_emit *emit) {
         ff__ptx_line(&emit->body, "}");
 }
 
-static void labels_at(struct ff__ptx_emit *emit, uint32_t instruction) {
+/* Labels by the instruction that they stand before: each has the number of the next one there, and
+ * all are one more than they are. */
+struct labels {
+    uint32_t *first, *next;
+};
+
+static struct labels find_labels(struct ff__ptx_emit *emit) {
     const struct ff__ptx_function *function = emit->function;
-    for (uint32_t i = 0; i < function->label_count; i++)
-        if (function->labels[i].instruction == instruction && function->labels[i].targets == NULL)
-            ff__ptx_line(&emit->body, "L%u:;", i);
+    struct labels labels;
+    labels.first = ff__ptx_emit_need(emit, function->instruction_count, sizeof *labels.first);
+    labels.next = ff__ptx_emit_need(emit, function->label_count, sizeof *labels.next);
+    for (uint32_t i = function->label_count; i-- > 0;) {
+        uint32_t *first = &labels.first[function->labels[i].instruction];
+        if (function->labels[i].targets != NULL)
+            continue;
+        labels.next[i] = *first;
+        *first = i + 1;
+    }
+    return labels;
+}
+
+static void labels_at(struct ff__ptx_emit *emit, const struct labels *labels,
+                      uint32_t instruction) {
+    for (uint32_t i = labels->first[instruction]; i != 0; i = labels->next[i - 1])
+        ff__ptx_line(&emit->body, "L%u:;", i - 1);
 }
 
 void ff__ptx_emit_function(struct ff__ptx_emit *emit, uint32_t number) {
+    ff__ptx_need_length(emit);
     ff__ptx_line(&emit->body, "static void F%u(const struct ff_lane *t, u64 param, u64 result) {",
                  number);
     ff__ptx_line(&emit->body, "struct ff_ptx_lanes *const lanes = t->lanes; const struct "
@@ -210,11 +231,12 @@ void ff__ptx_emit_function(struct ff__ptx_emit *emit, uint32_t number) {
                  "const u64 local = (u64)own, shared = (u64)block->shared; enum {LOCAL = %llu};",
                  (unsigned long long)emit->local_size);
     declare_all(emit);
+    const struct labels labels = find_labels(emit);
     for (uint32_t i = 0; i < emit->function->instruction_count; i++) {
         emit->instruction = &emit->function->instructions[i];
-        labels_at(emit, i);
+        labels_at(emit, &labels, i);
         function_instruction(emit);
     }
-    labels_at(emit, emit->function->instruction_count);
+    labels_at(emit, &labels, emit->function->instruction_count);
     ff__ptx_line(&emit->body, "}");
 }

@@ -76,6 +76,8 @@ struct ff__ptx_kernel_emit {
     uint32_t counted;        /* instructions that the lane's count does not have yet */
 };
 
+/* Refuses the function if it has more instructions than one may have. */
+void ff__ptx_need_length(struct ff__ptx_emit *emit);
 _Noreturn void ff__ptx_refuse(struct ff__ptx_emit *emit, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Text in the translation's arena. */

@@ -251,7 +251,19 @@ static void block_instruction(struct ff__ptx_emit *emit, uint32_t number,
     note_writes(emit, writes_of);
 }
 
+/* Ours: gcc needs half an hour for as much. */
+#define MOST_TEXT ((off_t)32 << 20)
+
+static void need_room(struct ff__ptx_emit *emit) {
+    if (ftello(emit->body.file) + ftello(emit->out.file) <= MOST_TEXT)
+        return;
+    emit->instruction = NULL;
+    ff__ptx_refuse(emit, "the C code of this kernel would be more than %u MiB",
+                   (unsigned)(MOST_TEXT >> 20));
+}
+
 static void emit_block(struct ff__ptx_emit *emit, uint32_t number, const uint8_t *writes_of) {
+    need_room(emit);
     const struct ff__ptx_block *block = &emit->kernel->flow.blocks[number];
     ff__ptx_line(&emit->body, "B%u:;", number);
     for (uint32_t i = block->first; i < block->end; i++) {
@@ -648,6 +660,7 @@ void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number) {
     emit->instruction = NULL;
     if (emit->function->instruction_count == 0)
         ff__ptx_refuse(emit, "a kernel without instructions");
+    ff__ptx_need_length(emit);
     bool cut_loops = emit->options->record || emit->options->yields;
     if (ff__ptx_flow(emit->function, emit->arena, &kernel->flow) != 0 ||
         ff__ptx_find_shapes(&kernel->flow, &kernel->shapes) != 0 ||

@@ -165,8 +165,11 @@ static const struct ff__ptx_label *branch_table(const struct ff__ptx_function *f
     return &function->labels[last->index];
 }
 
+#define MOST_TARGETS (1u << 16) /* of all branches by tables */
+
 static int find_successors(struct ff__ptx_flow *flow) {
     const struct ff__ptx_function *function = flow->function;
+    uint64_t targets = 0;
     for (uint32_t i = 0; i < flow->block_count; i++) {
         struct ff__ptx_block *block = &flow->blocks[i];
         const struct ff__ptx_instruction *last = &function->instructions[block->end - 1];
@@ -182,7 +185,8 @@ static int find_successors(struct ff__ptx_flow *flow) {
                 return -ENOTSUP;
             add_successor(flow, block, target->index);
         } else if (last->opcode == OP(brx)) {
-            if (table == NULL || table->targets == NULL)
+            if (table == NULL || table->targets == NULL ||
+                (targets += table->target_count) > MOST_TARGETS)
                 return -ENOTSUP;
             for (uint32_t k = 0; k < table->target_count; k++)
                 add_successor(flow, block, table->targets[k]);

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OP(name)          FF__PTX_OP_##name
-#define MOST_INSTRUCTIONS (1u << 18)
+#define OP(name)    FF__PTX_OP_##name
+#define MOST_COPIED (1u << 22) /* in all functions: instructions, registers, variables, labels */
 
 /* What a parameter or a result of the callee is in the caller. */
 struct passed {
@@ -36,6 +36,7 @@ struct expansion {
     struct ff__ptx_function *function; /* as it was */
     const struct ff__ptx_instruction *instruction;
     struct ff__ptx_function made;
+    uint64_t *copied;
     bool *labelled; /* by instruction, of the old ones: a label stands before it */
     int code;
     jmp_buf leave;
@@ -157,10 +158,17 @@ static uint32_t new_register(struct expansion *x, enum ff__ptx_type type) {
     return x->made.register_count - 1;
 }
 
+static void count_copied(struct expansion *x, uint64_t count) {
+    *x->copied += count;
+    if (*x->copied > MOST_COPIED)
+        refuse(x, "copies of what functions call are more than the module may have");
+}
+
 static void add_instruction(struct expansion *x, struct ff__ptx_instruction made) {
-    if (x->made.instruction_count == MOST_INSTRUCTIONS)
+    if (x->made.instruction_count == FF__PTX_MOST_INSTRUCTIONS)
         refuse(x, "with copies of what it calls, it has more than %u instructions",
-               MOST_INSTRUCTIONS);
+               FF__PTX_MOST_INSTRUCTIONS);
+    count_copied(x, 1);
     *(struct ff__ptx_instruction *)append(x, &x->made.instructions, &x->made.instruction_count,
                                           sizeof made) = made;
 }
@@ -400,6 +408,8 @@ static void copy_instruction(struct expansion *x, const struct ff__ptx_function 
 static void copy_body(struct expansion *x, const struct ff__ptx_function *callee,
                       const struct bases *bases, uint32_t end) {
     uint32_t first = x->made.instruction_count;
+    count_copied(x,
+                 (uint64_t)callee->register_count + callee->variable_count + callee->label_count);
     for (uint32_t i = 0; i < callee->register_count; i++)
         *(struct ff__ptx_register *)append(x, &x->made.registers, &x->made.register_count,
                                            sizeof *x->made.registers) = callee->registers[i];
@@ -483,8 +493,10 @@ static void expand(struct expansion *x) {
         x->made.labels[i].instruction = at[function->labels[i].instruction];
 }
 
-static int expand_function(struct ff__ptx_module *module, struct ff__ptx_function *function) {
-    struct expansion x = {.module = module, .function = function, .made = *function};
+static int expand_function(struct ff__ptx_module *module, struct ff__ptx_function *function,
+                           uint64_t *copied) {
+    struct expansion x = {
+        .module = module, .function = function, .made = *function, .copied = copied};
     x.made.register_count = x.made.variable_count = x.made.label_count = 0;
     x.made.instruction_count = x.made.operand_count = 0;
     if (setjmp(x.leave) == 0) {
@@ -510,17 +522,21 @@ static const struct ff__ptx_instruction *open_call(const struct ff__ptx_module *
     return NULL;
 }
 
-/* Callees before callers. */
+/* Callees before callers, which stand behind them or before. */
 static int expand_all(struct ff__ptx_module *module, bool *done) {
     struct inlined_call call;
+    uint64_t copied = 0;
+    uint32_t count = module->function_count;
     bool any;
-    for (bool again = true; again;) {
+    for (bool again = true, back = false; again; back = !back) {
         again = false;
-        for (uint32_t i = 0; i < module->function_count; i++) {
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t i = back ? count - 1 - k : k;
             struct ff__ptx_function *function = &module->functions[i];
             if (done[i] || open_call(module, function, done, &any, &call) != NULL)
                 continue;
-            if (any && function->refused[0] == '\0' && expand_function(module, function) != 0)
+            if (any && function->refused[0] == '\0' &&
+                expand_function(module, function, &copied) != 0)
                 return -ENOMEM;
             done[i] = again = true;
         }

@@ -48,6 +48,10 @@ enum ff__ptx_space {
 
 #define FF__PTX_NONE UINT32_MAX
 
+/* Of a function that is translated, with what is copied into it. Ours: gcc takes five milliseconds
+ * for one, and more where there are many. */
+#define FF__PTX_MOST_INSTRUCTIONS (1u << 16)
+
 enum ff__ptx_operand_kind {
     FF__PTX_NOTHING,   /* `_`: the result is not wanted */
     FF__PTX_REGISTER,  /* index: of the function's registers; negated: !p */

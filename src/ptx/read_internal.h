@@ -49,7 +49,6 @@ struct ff__ptx_label_name { /* labels may be used before they are defined: a tab
     struct ff__ptx_label_name *next;
     const char *text;
     uint32_t length, index;
-    bool hidden; /* its scope has ended */
 };
 #define FF__PTX_LABEL_BUCKETS 256u
 

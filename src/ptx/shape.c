@@ -160,23 +160,45 @@ struct again {
     const struct ff__ptx_flow *flow;
     struct ff__ptx_shapes *shapes;
     uint32_t depth;
+    uint32_t longest; /* chain of what was looked up since it was 0 */
+    uint8_t *steps;   /* by register: how long its chain is */
 };
+
+static void note_chain(struct again *again, uint32_t reg) {
+    if (again->steps[reg] > again->longest)
+        again->longest = again->steps[reg];
+}
+
+/* Its chain, of which the operands' were looked up. */
+static enum ff__ptx_shape end_chain(struct again *again, uint32_t reg, enum ff__ptx_shape shape) {
+    if (again->longest == MOST_STEPS)
+        return FF__PTX_VARYING;
+    if (shape != FF__PTX_VARYING)
+        again->steps[reg] = (uint8_t)(again->longest + 1);
+    return shape;
+}
 
 static enum ff__ptx_shape again_shape(void *context, uint32_t reg) {
     struct again *again = context;
     struct ff__ptx_shapes *shapes = again->shapes;
-    if (shapes->again[reg] != UNKNOWN)
+    if (shapes->again[reg] != UNKNOWN) {
+        note_chain(again, reg);
         return shapes->again[reg];
+    }
     uint32_t definition = shapes->definition[reg];
     shapes->again[reg] = FF__PTX_VARYING; /* also what a cycle meets */
     if (definition == FF__PTX_NONE || again->depth == MOST_STEPS)
         return FF__PTX_VARYING;
+    uint32_t longest = again->longest;
+    again->longest = 0;
     again->depth++;
     enum ff__ptx_shape shape = ff__ptx_result_shape(
         again->flow, &again->flow->function->instructions[definition], again_shape, again);
     again->depth--;
-    shapes->again[reg] = (uint8_t)shape;
-    return shape;
+    shapes->again[reg] = (uint8_t)end_chain(again, reg, shape);
+    again->longest = longest;
+    note_chain(again, reg);
+    return shapes->again[reg];
 }
 
 /* ---- registers among threads at the same place ---- */
@@ -389,7 +411,10 @@ int ff__ptx_find_shapes(const struct ff__ptx_flow *flow, struct ff__ptx_shapes *
         return -ENOMEM;
     find_definitions(flow, out);
     memset(out->again, UNKNOWN, count);
-    struct again again = {.flow = flow, .shapes = out};
+    struct again again = {
+        .flow = flow, .shapes = out, .steps = ff__ptx_arena_alloc(arena, count + 1ul, 1)};
+    if (again.steps == NULL)
+        return -ENOMEM;
     for (uint32_t i = 0; i < count; i++)
         again_shape(&again, i);
     return find_among(&among);

@@ -114,10 +114,78 @@ static void refuses_other_numbers_of_registers(void **state) {
         expect_refused(".entry", rows[i].body, rows[i].reason);
 }
 
+/* ---- sizes ---- */
+
+/* `#` is the number of the line, `<` the one before. */
+static void repeat(FILE *out, const char *line, unsigned count) {
+    for (unsigned i = 1; i <= count; i++)
+        for (const char *at = line; *at != '\0'; at++)
+            if (*at == '#' || *at == '<')
+                fprintf(out, "%u", *at == '#' ? i : i - 1);
+            else
+                fputc(*at, out);
+}
+
+/* What becomes of a kernel in which each of two lines stands so often: "" if it is translated. */
+static void expect(const char *line, const char *other, unsigned count, const char *reason) {
+    char *text = NULL, *c;
+    size_t size;
+    struct ff__ptx_module *module;
+    struct ff_error error = {""};
+    const struct ff__ptx_emit_options options = {0};
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    fprintf(out,
+            HEAD ".entry k() {\n.reg .b32 %%r<%u>; .reg .b64 %%p; .reg .pred %%q;\n"
+                 "mov.u32 %%r0, %%tid.x;\n",
+            count + 1);
+    repeat(out, line, count);
+    repeat(out, other, count);
+    fprintf(out, "L0: st.global.u32 [%%p], %%r%u;\n}\n", count);
+    assert_int_equal(fclose(out), 0);
+    if (ff__ptx_read(text, size, &module, &error) != 0)
+        fail_msg("%s", error.message);
+    assert_int_equal(ff__ptx_emit(module, &options, &c, &size, &error), 0);
+    if (strstr(module->functions[0].refused, reason) == NULL ||
+        (module->functions[0].refused[0] == '\0') != (reason[0] == '\0'))
+        fail_msg("%u times '%s' is refused with: '%s'", count, line, module->functions[0].refused);
+    free(c);
+    free(text);
+    ff__ptx_module_free(module);
+}
+
+static void a_long_chain_is_no_deep_one(void **state) {
+    (void)state;
+    expect("add.u32 %r#, %r<, 1;\n", "", 50000, "");
+}
+
+static void refuses_what_takes_too_long(void **state) {
+    (void)state;
+    expect("add.u32 %r#, %r<, 1;\n", "", 65534, "");
+    expect("add.u32 %r#, %r<, 1;\n", "", 65535, "line 5: more than 65536 instructions");
+    expect("ld.global.u32 %r#, [%p+#];\nbar.sync 0;\n", "st.global.u32 [%p+#], %r#;\n", 100, "");
+    expect("ld.global.u32 %r#, [%p+#];\nbar.sync 0;\n", "st.global.u32 [%p+#], %r#;\n", 3000,
+           "the C code of this kernel would be more than 32 MiB");
+}
+
+/* Each branch may go to any of as many places as there are branches. */
+static void refuses_too_many_targets(void **state) {
+    (void)state;
+    char targets[4096] = "t#: .branchtargets L0", line[8192];
+    for (unsigned i = 0; i < 299; i++)
+        strcat(targets, ", L0");
+    snprintf(line, sizeof line, "%s;\nbrx.idx %%r0, t#;\n", targets);
+    expect(line, "", 200, "");
+    expect(line, "", 219, "its branches cannot be followed");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_branches_to_nowhere),
                                        cmocka_unit_test(refuses_operands_of_another_kind),
                                        cmocka_unit_test(refuses_other_numbers_of_registers),
-                                       cmocka_unit_test(refuses_sizes_that_no_gpu_has)};
+                                       cmocka_unit_test(refuses_sizes_that_no_gpu_has),
+                                       cmocka_unit_test(a_long_chain_is_no_deep_one),
+                                       cmocka_unit_test(refuses_what_takes_too_long),
+                                       cmocka_unit_test(refuses_too_many_targets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
