@@ -138,7 +138,6 @@ void ff__no_memory(size_t size, int status) {
         ff__summary_mode(ff__mode(), line);
         ff__say("%s", line);
     }
-    ff__leave_if_required();
 }
 
 void ff__leave_if_required(void) {

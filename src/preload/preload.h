@@ -32,8 +32,7 @@ struct ff_context *ff__context_if_open(void);
 /* Ends the process with status 1 if FARFAULT_REQUIRE=1 says that a failure must. */
 void ff__leave_if_required(void);
 
-/* There is no managed memory for an allocation, for which `status` is the reason: says so, once.
- * The allocation is then left to the real call, unless a failure must end the process. */
+/* There is no managed memory for an allocation, for which `status` is the reason: says so, once. */
 void ff__no_memory(size_t size, int status);
 
 /* One line on stderr that begins with "farfault: ". */

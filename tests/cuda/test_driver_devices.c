@@ -444,7 +444,7 @@ static void others_answer_that_they_are_not_supported(void **state) {
     CUresult (*unknown)(int, int);
     void *found;
     (void)state;
-    OK(cuGetProcAddress_v2("cuMemCreate", &found, 12000, 0, &status));
+    OK(cuGetProcAddress_v2("cuMulticastCreate", &found, 12000, 0, &status));
     assert_int_equal(status, CU_GET_PROC_ADDRESS_SUCCESS);
     memcpy(&unknown, &found, sizeof unknown);
     GIVES(ERROR_NOT_SUPPORTED, unknown(1, 2));

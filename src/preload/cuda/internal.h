@@ -32,7 +32,9 @@ const struct ff__cuda_real *ff__cuda_real(void);
 bool ff__cuda_is_substituted(CUdeviceptr address);
 size_t ff__cuda_substituted_bytes(void);      /* now */
 size_t ff__cuda_most_substituted_bytes(void); /* at a time */
-/* Whether anything is substituted at all: not in a passive run. */
+/* Whether anything is substituted at all, on a device or on the thread's: not in a passive run, and
+ * not where managed memory can be no larger than the device. */
+bool ff__cuda_substitutes_on(CUdevice device);
 bool ff__cuda_substitutes(void);
 /* Whether so much more becomes managed memory. */
 bool ff__cuda_would_substitute(size_t size);

@@ -31,9 +31,25 @@ static void configure(void) {
                                                   : MANAGED;
 }
 
-bool ff__cuda_substitutes(void) {
+/* A device without concurrent access (before Pascal, in Windows' subsystem for Linux, on some
+ * virtual GPUs) moves all managed memory to itself at each launch, and the host may touch none of
+ * it meanwhile. */
+bool ff__cuda_substitutes_on(CUdevice device) {
+    int concurrent = 1;
     pthread_once(&configured, configure);
-    return how != PLAIN;
+    if (how == PLAIN || !REAL(cuMemAllocManaged))
+        return false;
+    __typeof__(cuDeviceGetAttribute) *get = REAL(cuDeviceGetAttribute);
+    if (get)
+        get(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device);
+    return concurrent;
+}
+
+/* Without a context the real call says so. */
+bool ff__cuda_substitutes(void) {
+    CUdevice device = 0;
+    bool is_known = REAL(cuCtxGetDevice) && REAL(cuCtxGetDevice)(&device) == CUDA_SUCCESS;
+    return is_known && ff__cuda_substitutes_on(device);
 }
 
 /* ---- the table; the lock is held ---- */
@@ -111,7 +127,7 @@ static bool stays_plain(size_t size) {
 }
 
 bool ff__cuda_would_substitute(size_t size) {
-    return ff__cuda_substitutes() && REAL(cuMemAllocManaged) && !stays_plain(size);
+    return ff__cuda_substitutes() && !stays_plain(size);
 }
 
 CUresult ff__cuda_allocate_managed(CUdeviceptr *address, size_t size) {
@@ -125,7 +141,7 @@ CUresult ff__cuda_allocate_managed(CUdeviceptr *address, size_t size) {
 }
 
 FF_HOOKED CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
-    bool can_substitute = ff__cuda_substitutes() && address && REAL(cuMemAllocManaged);
+    bool can_substitute = address && ff__cuda_substitutes();
     bool is_plain = !can_substitute || stays_plain(size);
     CUresult result = is_plain ? REAL(cuMemAlloc_v2)(address, size) : CUDA_ERROR_OUT_OF_MEMORY;
     return can_substitute && result == CUDA_ERROR_OUT_OF_MEMORY

@@ -11,7 +11,7 @@ static size_t memory_shown(size_t device) {
 
 FF_HOOKED CUresult cuDeviceTotalMem_v2(size_t *size, CUdevice device) {
     CUresult result = REAL(cuDeviceTotalMem_v2)(size, device);
-    if (result == CUDA_SUCCESS && ff__cuda_substitutes())
+    if (result == CUDA_SUCCESS && ff__cuda_substitutes_on(device))
         *size = memory_shown(*size);
     return result;
 }

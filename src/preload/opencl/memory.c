@@ -214,8 +214,10 @@ static cl_mem create_buffer(struct buffer_request *request, cl_int *status_out) 
         *status_out = status;
     if (handle && ff__mode() != FF__PASSIVE && (!entry || !entry->buffer.memory)) {
         ff__fall_back("clCreateBuffer", NULL);
-        if (request->failure)
+        if (request->failure) {
             ff__no_memory(request->size, request->failure);
+            ff__leave_if_required();
+        }
     }
     if (!entry || !handle) {
         if (entry)
