@@ -166,6 +166,10 @@ static void dependencies_make_the_order(void **state) {
     REFUSED(cuGraphAddDependencies(graph, &nodes[0], &nodes[0], 1));
     REFUSED(cuGraphAddDependencies(graph, NULL, &nodes[0], 1));
     REFUSED(cuGraphAddDependencies(NULL, nodes, nodes, 1));
+    memset(data, 0, sizeof data);
+    OK(cuGraphAddDependencies_v2(graph, &nodes[0], &nodes[1], data, 1));
+    OK(cuGraphRemoveDependencies_v2(graph, &nodes[0], &nodes[1], data, 1));
+    data[0].type = 1;
     GIVES(ERROR_NOT_SUPPORTED, cuGraphAddDependencies_v2(graph, nodes, nodes + 1, data, 1));
     GIVES(ERROR_NOT_SUPPORTED, cuGraphRemoveDependencies_v2(graph, nodes, nodes + 1, data, 1));
     REFUSED(cuGraphGetNodes(NULL, got, &count));
@@ -540,8 +544,9 @@ static void a_capture_can_be_looked_into(void **state) {
     OK(cuStreamGetCaptureInfo_v3(stream, &status, NULL, NULL, &nodes, &edges, &count));
     assert_null(edges);
     node = add_mix(graph, 4, nodes, 1);
-    OK(cuStreamUpdateCaptureDependencies_v2(stream, &node, NULL, 1, 0));
+    OK(cuStreamUpdateCaptureDependencies_v2(stream, &node, &data, 1, 0));
     mix(word, 5, stream);
+    data.from_port = 1;
     REFUSED(cuStreamUpdateCaptureDependencies(stream, NULL, 1, 0));
     REFUSED(cuStreamUpdateCaptureDependencies(stream, &node, 1, 2));
     GIVES(ERROR_NOT_SUPPORTED, cuStreamUpdateCaptureDependencies_v2(stream, &node, &data, 1, 0));

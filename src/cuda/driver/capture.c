@@ -386,6 +386,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream name, CUgraphNode *nodes, si
 CUresult cuStreamUpdateCaptureDependencies_v2(CUstream name, CUgraphNode *nodes,
                                               const CUgraphEdgeData *edges, size_t count,
                                               unsigned flags) {
-    return edges != NULL ? CUDA_ERROR_NOT_SUPPORTED
-                         : cuStreamUpdateCaptureDependencies(name, nodes, count, flags);
+    return ff__cuda_edges_have_data(edges, count)
+               ? CUDA_ERROR_NOT_SUPPORTED
+               : cuStreamUpdateCaptureDependencies(name, nodes, count, flags);
 }

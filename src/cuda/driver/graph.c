@@ -341,9 +341,18 @@ CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CU
     return change(graph, from, to, count, depend);
 }
 
+bool ff__cuda_edges_have_data(const CUgraphEdgeData *edges, size_t count) {
+    static const CUgraphEdgeData full = {.type = 0};
+    for (size_t i = 0; edges != NULL && i < count; i++)
+        if (memcmp(&edges[i], &full, sizeof full) != 0)
+            return true;
+    return false;
+}
+
 CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
                                    const CUgraphEdgeData *edges, size_t count) {
-    return edges != NULL ? CUDA_ERROR_NOT_SUPPORTED : change(graph, from, to, count, depend);
+    return ff__cuda_edges_have_data(edges, count) ? CUDA_ERROR_NOT_SUPPORTED
+                                                  : change(graph, from, to, count, depend);
 }
 
 CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
@@ -353,7 +362,8 @@ CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const
 
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
                                       const CUgraphEdgeData *edges, size_t count) {
-    return edges != NULL ? CUDA_ERROR_NOT_SUPPORTED : change(graph, from, to, count, forget);
+    return ff__cuda_edges_have_data(edges, count) ? CUDA_ERROR_NOT_SUPPORTED
+                                                  : change(graph, from, to, count, forget);
 }
 
 /* ---- what is in a graph: as many as there is room for, or, with no list, their number ---- */

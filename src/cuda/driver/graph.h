@@ -78,6 +78,10 @@ CUresult ff__cuda_graph_memory_submit(CUgraphNode node);
 /* Such graphs are not copied by programs, nor nodes of others. */
 bool ff__cuda_graph_has_memory(CUgraph graph);
 
+/* Whether an edge is another than full: ports, or a launch from the device, of which there are
+ * none here. NULL: none is. */
+bool ff__cuda_edges_have_data(const CUgraphEdgeData *edges, size_t count);
+
 /* ---- capture.c ---- */
 
 struct ff__cuda_capture {
