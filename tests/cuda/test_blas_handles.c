@@ -19,7 +19,7 @@
 static void keeps_modes(void **state) {
     (void)state;
     KEEPS(PointerMode, cublasPointerMode_t, 2, CUBLAS_POINTER_MODE_DEVICE);
-    KEEPS(PointerMode, cublasPointerMode_t, -1, CUBLAS_POINTER_MODE_HOST);
+    KEEPS(PointerMode, cublasPointerMode_t, 99, CUBLAS_POINTER_MODE_HOST);
     KEEPS(AtomicsMode, cublasAtomicsMode_t, 2, CUBLAS_ATOMICS_ALLOWED);
     KEEPS(MathMode, cublasMath_t, 99, CUBLAS_TF32_TENSOR_OP_MATH);
     KEEPS(MathMode, cublasMath_t, 99,

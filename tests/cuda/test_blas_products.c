@@ -238,7 +238,7 @@ static void complex_factors(void **state) {
     struct ff__random random = random_of(2);
     for (size_t kind = 3; kind < 5; kind++)
         run_case(&kinds[kind], (struct product){.m = 3, .n = 4, .k = 5, .count = 1},
-                 (struct factors){CMPLX(1, 2), CMPLX(0, -1)}, &random, 1);
+                 (struct factors){complex_of(1, 2), complex_of(0, -1)}, &random, 1);
 }
 
 /* More than a block of each matrix. */

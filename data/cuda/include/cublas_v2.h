@@ -104,6 +104,7 @@ extern "C" {
     cublasStatus_t name##end parameters __asm__(#name "_v2" #end);
 #define FF_CUBLAS_SIZED(name, version, parameters, arguments)                                      \
     FF_CUBLAS_OF_SIZE(name, version, parameters)
+#define FF_CUBLAS_PLACE(name, version, parameters) FF_CUBLAS_OF_SIZE(name, version, parameters)
 
 #define FF_CUBLAS(name, version, parameters)         FF_CUBLAS_NAMES_##version(name, , parameters)
 #define FF_CUBLAS_OF_SIZE(name, version, parameters) FF_CUBLAS_NAMES_##version(name, , parameters)
@@ -123,6 +124,7 @@ extern "C" {
 #undef FF_CUBLAS_OF_SIZE
 #undef FF_CUBLAS_INT
 #undef FF_CUBLAS_SIZED
+#undef FF_CUBLAS_PLACE
 #undef FF_CUBLAS_NAMES_
 #undef FF_CUBLAS_NAMES__v2
 

@@ -118,18 +118,67 @@ static void negate_second(void *numbers, int64_t count, bool wide) {
             ((float *)numbers)[2 * i + 1] *= -1;
 }
 
-void ff__blas_load(const struct ff__blas_matrix *matrix, int64_t i, int64_t j, int64_t count,
-                   bool wide, void *numbers) {
+/* Elements that are stored. */
+static void load(const struct ff__blas_matrix *matrix, int64_t i, int64_t j, int64_t count,
+                 bool wide, void *numbers) {
     lines[matrix->type & 7].load[wide](ff__blas_at(matrix, i, j), matrix->row, count,
                                        ff__blas_parts(matrix->type), numbers);
     if (matrix->conjugate)
         negate_second(numbers, count, wide);
 }
 
+/* Elements that are not stored: those that mirror them, or 0. */
+static void mirror(const struct ff__blas_matrix *matrix, int64_t i, int64_t j, int64_t count,
+                   bool wide, char *numbers, size_t size) {
+    struct ff__blas_matrix other = ff__blas_transposed(matrix);
+    if (matrix->form == FF_BLAS_HERMITIAN)
+        other.conjugate = !other.conjugate;
+    if (count > 0 && matrix->form == FF_BLAS_TRIANGULAR)
+        memset(numbers, 0, (size_t)count * size);
+    else if (count > 0)
+        load(&other, i, j, count, wide, numbers);
+}
+
+static void set_part(void *numbers, int64_t part, bool wide, float value) {
+    if (wide)
+        ((double *)numbers)[part] = (double)value;
+    else
+        ((float *)numbers)[part] = value;
+}
+
+/* A diagonal of ones, or without imaginary parts. */
+static void set_diagonal(const struct ff__blas_matrix *matrix, int64_t at, bool wide,
+                         void *numbers) {
+    int64_t parts = ff__blas_parts(matrix->type);
+    if (matrix->is_unit)
+        set_part(numbers, at * parts, wide, 1);
+    if (parts == 2 && (matrix->is_unit || matrix->form == FF_BLAS_HERMITIAN))
+        set_part(numbers, at * parts + 1, wide, 0);
+}
+
+void ff__blas_load(const struct ff__blas_matrix *matrix, int64_t i, int64_t j, int64_t count,
+                   bool wide, void *numbers) {
+    size_t size = (wide ? sizeof(double) : sizeof(float)) * ff__blas_parts(matrix->type);
+    int64_t first, end;
+    ff__blas_stored(matrix, i, j, count, &first, &end);
+    mirror(matrix, i, j, first, wide, numbers, size);
+    load(matrix, i + first, j, end - first, wide, (char *)numbers + (size_t)first * size);
+    mirror(matrix, i + end, j, count - end, wide, (char *)numbers + (size_t)end * size, size);
+    if (matrix->form != FF_BLAS_FULL && j >= i && j < i + count)
+        set_diagonal(matrix, j - i, wide, numbers);
+}
+
 void ff__blas_store(const struct ff__blas_matrix *matrix, int64_t i, int64_t j, int64_t count,
                     bool wide, const void *numbers) {
-    lines[matrix->type & 7].store[wide](ff__blas_at(matrix, i, j), matrix->row, count,
-                                        ff__blas_parts(matrix->type), numbers);
+    size_t size = (wide ? sizeof(double) : sizeof(float)) * ff__blas_parts(matrix->type);
+    int64_t first, end;
+    ff__blas_stored(matrix, i, j, count, &first, &end);
+    lines[matrix->type & 7].store[wide](ff__blas_at(matrix, i + first, j), matrix->row, end - first,
+                                        ff__blas_parts(matrix->type),
+                                        (const char *)numbers + (size_t)first * size);
+    if (matrix->form == FF_BLAS_HERMITIAN && j >= i && j < i + count) /* its diagonal is real */
+        lines[matrix->type & 7].store[wide](
+            ff__blas_at(matrix, j, j) + ff__blas_size(matrix->type) / 2, 1, 1, 1, &(double){0});
 }
 
 struct ff__blas_number ff__blas_number(const struct ff__blas_scalar *scalar) {
@@ -137,4 +186,10 @@ struct ff__blas_number ff__blas_number(const struct ff__blas_scalar *scalar) {
     double parts[2] = {0, 0};
     lines[scalar->type & 7].load[true](at, 1, 1, ff__blas_parts(scalar->type), parts);
     return (struct ff__blas_number){parts[0], parts[1]};
+}
+
+struct ff__blas_scalar ff__blas_constant(double value) {
+    struct ff__blas_scalar scalar = {.type = FF_BLAS_64F};
+    memcpy(scalar.value, &value, sizeof value);
+    return scalar;
 }

@@ -34,7 +34,7 @@ static void move_on(struct ff__blas_matrix *matrix, const struct gemm_batch *bat
     if (batch->is_array)
         matrix->data = ((char **)(void *)matrix->data)[number];
     else
-        matrix->data += number * batch->stride[which] * (int64_t)ff__blas_size(matrix->type);
+        matrix->data = ff__blas_shift(matrix->data, matrix->type, number * batch->stride[which]);
 }
 
 static int run(void *argument) {
@@ -55,13 +55,11 @@ static int run(void *argument) {
 /* ---- calls ---- */
 
 static bool is_valid(const struct gemm_call *call) {
-    bool turned_a = call->transa == CUBLAS_OP_T || call->transa == CUBLAS_OP_C;
-    bool turned_b = call->transb == CUBLAS_OP_T || call->transb == CUBLAS_OP_C;
-    int64_t rows_a = turned_a ? call->k : call->m, rows_b = turned_b ? call->n : call->k;
     return ff__blas_is_operation(call->transa) && ff__blas_is_operation(call->transb) &&
-           call->m >= 0 && call->n >= 0 && call->k >= 0 && call->count >= 0 && call->a.ld >= 1 &&
-           call->a.ld >= rows_a && call->b.ld >= 1 && call->b.ld >= rows_b && call->c.ld >= 1 &&
-           call->c.ld >= call->m;
+           call->m >= 0 && call->n >= 0 && call->k >= 0 && call->count >= 0 &&
+           ff__blas_fits(call->m, call->k, call->transa, call->a.ld) &&
+           ff__blas_fits(call->k, call->n, call->transb, call->b.ld) &&
+           ff__blas_fits(call->m, call->n, CUBLAS_OP_N, call->c.ld);
 }
 
 /* As launches show it: by the type of what is multiplied. */

@@ -36,11 +36,27 @@ cublasStatus_t ff__blas_scalar(cublasHandle_t handle, enum ff__blas_type type, c
 static inline bool ff__blas_is_operation(cublasOperation_t operation) {
     return (unsigned)operation <= CUBLAS_OP_CONJG;
 }
+static inline bool ff__blas_turns(cublasOperation_t operation) {
+    return operation == CUBLAS_OP_T || operation == CUBLAS_OP_C;
+}
+/* Whether matrices of so many rows and columns, of which op() is meant, may lie so. */
+static inline bool ff__blas_fits(int64_t rows, int64_t columns, cublasOperation_t operation,
+                                 int64_t ld) {
+    return ld >= 1 && ld >= (ff__blas_turns(operation) ? columns : rows);
+}
+
+/* One that begins at its end where its step is negative. */
+static inline struct ff__blas_matrix ff__blas_vector(const void *data, enum ff__blas_type type,
+                                                     int64_t n, int64_t step) {
+    int64_t before = step < 0 && n > 0 ? (1 - n) * step : 0;
+    return (struct ff__blas_matrix){
+        .data = ff__blas_shift(data, type, before), .row = step, .type = type};
+}
 
 /* A matrix stored by columns, of which op() is meant. */
 static inline struct ff__blas_matrix ff__blas_of(const void *data, enum ff__blas_type type,
                                                  int64_t ld, cublasOperation_t operation) {
-    bool turned = operation == CUBLAS_OP_T || operation == CUBLAS_OP_C;
+    bool turned = ff__blas_turns(operation);
     return (struct ff__blas_matrix){.data = (char *)(uintptr_t)data,
                                     .row = turned ? ld : 1,
                                     .column = turned ? 1 : ld,

@@ -18,8 +18,8 @@ struct product_job {
     struct ff__blas_product of;
     struct ff__blas_number alpha, beta;
     size_t size; /* of an element of blocks */
-    bool
-        keeps_sums; /* elements of the result are shorter: sums stay outside until they are whole */
+    /* Elements of the result are shorter: sums stay outside of it until they are whole */
+    bool keeps_sums;
 };
 
 static int64_t least(int64_t a, int64_t b) {
@@ -71,9 +71,15 @@ static void begin(const struct product_job *job, const struct part *part, char *
         cblas_sscal((int)count, narrow[0], (float *)(void *)sums, 1);
 }
 
-/* The processor's library may be built for one thread at a time. Memory of programs is not accessed
- * meanwhile: a kernel that fails leaves no lock behind. */
 static pthread_mutex_t blas = PTHREAD_MUTEX_INITIALIZER;
+
+void ff__blas_lock(void) {
+    pthread_mutex_lock(&blas);
+}
+
+void ff__blas_unlock(void) {
+    pthread_mutex_unlock(&blas);
+}
 
 /* Adds alpha a b to the sums; `ld`: from one of their columns to the next. */
 static void add_blocks(const struct product_job *job, int m, int n, int k, const struct block *a,
@@ -82,7 +88,7 @@ static void add_blocks(const struct product_job *job, int m, int n, int k, const
     static const float narrow_one[] = {1, 0};
     const float narrow[] = {(float)job->alpha.re, (float)job->alpha.im};
     bool is_complex = (job->of.c.type & FF_BLAS_COMPLEX) != 0;
-    pthread_mutex_lock(&blas);
+    ff__blas_lock();
     if (is_complex && job->of.wide)
         cblas_zgemm(CblasColMajor, a->order, b->order, m, n, k, &job->alpha, a->numbers, a->ld,
                     b->numbers, b->ld, one, sums, ld);
@@ -97,7 +103,7 @@ static void add_blocks(const struct product_job *job, int m, int n, int k, const
         cblas_sgemm(CblasColMajor, a->order, b->order, m, n, k, narrow[0],
                     (float *)(void *)a->numbers, a->ld, (float *)(void *)b->numbers, b->ld, 1,
                     (float *)(void *)sums, ld);
-    pthread_mutex_unlock(&blas);
+    ff__blas_unlock();
 }
 
 /* ---- parts whose sums are in memory of ours ---- */
@@ -192,8 +198,16 @@ static enum dimension best(const struct product_job *job, const struct part *par
     return found;
 }
 
+/* Whether the result is a triangle that has nothing of the part. */
+static bool is_left_out(const struct ff__blas_matrix *c, const struct part *part) {
+    return c->form != FF_BLAS_FULL &&
+           (c->is_upper ? part->i >= part->j + part->n : part->j >= part->i + part->m);
+}
+
 /* The end of one half is where the next one begins: what it has used last is there. */
 static void multiply(const struct product_job *job, struct part part, char *sums) {
+    if (is_left_out(&job->of.c, &part))
+        return;
     enum dimension dimension = is_small(job, &part) ? NONE : best(job, &part);
     struct part other = part;
     if (dimension == NONE) {

@@ -11,7 +11,7 @@ struct ff__blas_product {
 };
 
 /* c = alpha a b + beta c. Where alpha is 0, or k, neither a nor b is read; where beta is 0, c is
- * not. c has no elements in common with a and b.
+ * not. c has no elements in common with a and b. Of a triangle no more is computed and written.
  *
  * The largest dimension is halved again and again, until blocks are left that are copied out of the
  * matrices: at some step what is multiplied fits into the device's memory, however large that is,
@@ -19,6 +19,11 @@ struct ff__blas_product {
  * are numbers to compute with until the end: c is rounded once. -ENOMEM. */
 int ff__blas_multiply(const struct ff__blas_product *product, struct ff__blas_number alpha,
                       struct ff__blas_number beta);
+
+/* The processor's BLAS may be built for one thread at a time. Memory of programs is not accessed
+ * under its lock: a kernel that fails leaves none behind. */
+void ff__blas_lock(void);
+void ff__blas_unlock(void);
 
 /* Elements of a block, so that copying it takes a tenth of the time of multiplying it; rows or
  * columns that it may have however many of the others there are. Both are ours. */

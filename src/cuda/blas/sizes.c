@@ -3,6 +3,7 @@
 
 #define FF_CUBLAS_INT int
 #define FF_CUBLAS(name, version, parameters)
+#define FF_CUBLAS_PLACE(name, version, parameters)
 #define FF_CUBLAS_SIZED(name, version, parameters, arguments)                                      \
     FF_CUBLAS_FORWARD(name, version, parameters, arguments)
 #define FF_CUBLAS_FORWARD(name, version, parameters, arguments)                                    \
