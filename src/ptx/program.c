@@ -19,7 +19,7 @@
 
 /* Instructions of kernels that are compiled together, where each has less. Ours: gcc needs about as
  * long to start as for 25 instructions. */
-#define UNIT 250u
+#define UNIT 500u
 
 /* Kernels that follow each other in the text and are compiled to one shared object. */
 struct code_unit {

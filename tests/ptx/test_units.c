@@ -3,7 +3,7 @@
 #include "ptx/bench.h"
 #include "ptx/folder.h"
 
-enum { KERNELS = 3, FILLER = 300, THREADS = 64 };
+enum { KERNELS = 3, FILLER = 500, THREADS = 64 };
 
 static const char head[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
