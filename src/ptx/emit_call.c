@@ -120,6 +120,25 @@ static void call_target(struct ff__ptx_emit *emit, const struct ff__ptx_operand 
     ff__ptx_line(&emit->body, "F%u(&t_, (u64)in_, (u64)out_);", target->index);
 }
 
+/* Whether a kernel's lanes count instructions, and go on in what they call. */
+static bool counts(const struct ff__ptx_emit *emit) {
+    return emit->kernel != NULL && emit->options->record;
+}
+
+/* The last members of struct ff_lane. What a call accesses is reported behind the loop over lanes,
+ * between what the kernel accesses before it and after it. */
+static const char *open_lane(struct ff__ptx_emit *emit) {
+    if (!emit->options->record)
+        return emit->kernel != NULL ? "local" : "t->local";
+    if (emit->kernel == NULL)
+        return "t->local, t->n, t->log";
+    uint32_t log = emit->kernel->logs++;
+    ff__ptx_line(&emit->kernel->ahead, "struct ff_log C%u; C%u.count = 0;", log, log);
+    ff__ptx_line(&emit->kernel->reports, "tell_log(block, lanes, &C%u);", log);
+    ff__ptx_line(&emit->body, "u32 n_ = n;");
+    return ff__ptx_format(emit, "local, &n_, &C%u", log);
+}
+
 void ff__ptx_emit_call(struct ff__ptx_emit *emit) {
     struct call call = parts(emit);
     if (call.target->kind == FF__PTX_FUNCTION &&
@@ -130,11 +149,11 @@ void ff__ptx_emit_call(struct ff__ptx_emit *emit) {
     ff__ptx_line(&emit->body, "u8 out_[%llu] __attribute__((aligned(16)));",
                  (unsigned long long)block_size(emit, call.results) + 1);
     ff__ptx_line(&emit->body, "const struct ff_lane t_ = {lanes, block, l, tx, y, z, %s};",
-                 emit->kernel != NULL ? "local" : "t->local");
+                 open_lane(emit));
     copy_all(emit, call.arguments, true);
     call_target(emit, call.target);
     copy_all(emit, call.results, false);
-    ff__ptx_line(&emit->body, "}");
+    ff__ptx_line(&emit->body, counts(emit) ? "n = n_;}" : "}");
 }
 
 /* ---- device functions ---- */
@@ -174,6 +193,8 @@ static void branch(struct ff__ptx_emit *emit) {
 
 static void function_instruction(struct ff__ptx_emit *emit) {
     const struct ff__ptx_instruction *instruction = emit->instruction;
+    if (emit->options->record)
+        ff__ptx_line(&emit->body, "++*t->n;");
     if (instruction->guard != FF__PTX_NONE)
         ff__ptx_line(&emit->body, "if (%sv%u) {", instruction->guard_negated ? "!" : "",
                      instruction->guard);

@@ -73,6 +73,7 @@ struct ff__ptx_kernel_emit {
     bool *stored;            /* by register: this region sets it there */
     uint32_t target;         /* the region to which all leave; FF_PTX_MIXED: there are several */
     uint32_t sites;          /* accesses that are recorded in this region */
+    uint32_t logs;           /* calls in it whose accesses are recorded */
     uint32_t counted;        /* instructions that the lane's count does not have yet */
 };
 
@@ -131,8 +132,7 @@ enum ff__ptx_space ff__ptx_space_of(const struct ff__ptx_instruction *instructio
 bool ff__ptx_emit_memory(struct ff__ptx_emit *emit); /* false: not such an instruction */
 bool ff__ptx_emit_texture(struct ff__ptx_emit *emit);
 bool ff__ptx_emit_wmma(struct ff__ptx_emit *emit); /* loads and stores */
-/* Whether the present instruction is one of a kernel that reports its accesses, and accesses what
- * may be global memory. */
+/* Whether accesses are recorded, and the present instruction accesses what may be global memory. */
 bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit);
 /* A place from which lanes report, its number: here each leaves how many instructions it has run;
  * its address in struct ff_site S<number> is 0 unless it is set. The report stands behind the loop.

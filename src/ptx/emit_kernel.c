@@ -218,7 +218,7 @@ static void add_count(struct ff__ptx_emit *emit) {
 static void count_instruction(struct ff__ptx_emit *emit, bool moves) {
     bool recorded = ff__ptx_is_recorded(emit);
     emit->kernel->counted++;
-    if (moves || recorded)
+    if (moves || recorded || emit->instruction->opcode == OP(call))
         add_count(emit);
     if (recorded)
         ff__ptx_record_site(emit);
@@ -429,7 +429,7 @@ static void start_region(struct ff__ptx_emit *emit) {
     kernel->named = ff__ptx_emit_need(emit, count, sizeof *kernel->named);
     kernel->entry = ff__ptx_emit_need(emit, words, sizeof *kernel->entry);
     kernel->after = ff__ptx_emit_need(emit, words, sizeof *kernel->after);
-    kernel->sites = 0;
+    kernel->sites = kernel->logs = 0;
     kernel->target = FF__PTX_NO_TARGET;
     const struct ff__ptx_region_plan *plan = present(emit);
     kernel->repeats = plan->suspend == FF__PTX_NONE && plan->start != kernel->flow.block_count &&

@@ -60,7 +60,7 @@ const char *ff__ptx_address(struct ff__ptx_emit *emit, const struct ff__ptx_oper
 bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit) {
     uint32_t opcode = emit->instruction->opcode;
     enum ff__ptx_space space = ff__ptx_space_of(emit->instruction);
-    if (!emit->options->record || emit->kernel == NULL)
+    if (!emit->options->record)
         return false;
     if (opcode == OP(cp))
         return ff__ptx_has(emit->instruction, FF__PTX_M_GLOBAL);
@@ -92,15 +92,21 @@ static bool is_even(struct ff__ptx_emit *emit, const struct ff__ptx_operand *ope
            ff__ptx_shape_here(emit, operand->index) != FF__PTX_VARYING;
 }
 
-/* Generic addresses of shared and local memory are left out. */
+/* Generic addresses of shared and local memory are left out. Functions have numbers of instructions
+ * that no kernel has. */
 void ff__ptx_record_address(struct ff__ptx_emit *emit, const char *address, uint32_t size,
                             bool write) {
     if (!ff__ptx_is_recorded(emit))
         return;
-    uint32_t site = emit->kernel->sites - 1; /* this instruction's */
     uint32_t pc = (uint32_t)(emit->instruction - emit->function->instructions);
     if (ff__ptx_space_of(emit->instruction) == FF__PTX_GENERIC)
         address = ff__ptx_format(emit, "global_only(%s, block, lanes, l, LOCAL)", address);
+    if (emit->kernel == NULL) {
+        ff__ptx_line(&emit->body, "log_access(t, %s, %u, %u, %d);", address,
+                     FF__PTX_MOST_INSTRUCTIONS * (1 + emit->function_number) + pc, size, write);
+        return;
+    }
+    uint32_t site = emit->kernel->sites - 1; /* this instruction's */
     ff__ptx_line(&emit->kernel->ahead, "clear_addresses(&S%u, count);", site);
     ff__ptx_line(&emit->body, "S%u.addresses[i] = %s;", site, address);
     ff__ptx_record_report(emit, site, pc, size, write);
@@ -111,9 +117,9 @@ static void record(struct ff__ptx_emit *emit, const struct ff__ptx_operand *oper
                    enum ff__ptx_space space, uint32_t size, bool write) {
     if (!ff__ptx_is_recorded(emit))
         return;
-    uint32_t site = emit->kernel->sites - 1; /* this instruction's */
-    uint32_t pc = (uint32_t)(emit->instruction - emit->function->instructions);
     if (is_even(emit, operand, space)) {
+        uint32_t site = emit->kernel->sites - 1; /* this instruction's */
+        uint32_t pc = (uint32_t)(emit->instruction - emit->function->instructions);
         ff__ptx_line(&emit->kernel->reports,
                      "report_even(block, lanes, first, count, &S%u, %s, %s, %u, %u, %d);", site,
                      ff__ptx_address(emit, operand, space, FF__PTX_AHEAD),

@@ -63,6 +63,26 @@ static const char text[] =
     "wmma.load.b.sync.aligned.row.m16n16k16.global.s8 {%r0, %r1}, [%rd1+4096], 64;\n"
     "wmma.store.d.sync.aligned.col.m16n16k16.global.s32 [%rd1+8192], "
     "{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7};\n"
+    "ret;\n}\n"
+    ".func adds(.param .b64 at)\n{\n" /* function 3 */
+    ".reg .b32 %r<2>; .reg .b64 %rd; .reg .pred %p;\n"
+    "ld.param.u64 %rd, [at];\n"
+    "ld.global.u32 %r0, [%rd];\n" /* 1 */
+    "mov.u32 %r1, %tid.x;\n"
+    "setp.ne.u32 %p, %r1, 3;\n"
+    "@%p ret;\n"
+    "st.u32 [%rd+4096], %r0;\n" /* 5: of one lane */
+    "ret;\n}\n"
+    ".visible .entry calls(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
+    ".reg .b32 %r<3>; .reg .b64 %rd<4>;\n"
+    "ld.param.u64 %rd1, [a];\n"
+    "mov.u32 %r1, %tid.x;\n"
+    "mul.wide.u32 %rd2, %r1, 64;\n"
+    "add.s64 %rd3, %rd1, %rd2;\n"
+    "ld.global.u32 %r2, [%rd1];\n" /* 4 */
+    "{ .param .b64 at_; st.param.b64 [at_], %rd3; call adds, (at_); }\n"
+    "{ .param .b64 at_; st.param.b64 [at_], %rd1; call adds, (at_); }\n"
+    "st.global.u32 [%rd1+8192], %r2;\n" /* 9 */
     "ret;\n}\n";
 
 struct expected {
@@ -234,9 +254,25 @@ static void records_matrices(void **state) {
     check_rows("matrices", 32, 1, expected, sizeof expected / sizeof *expected);
 }
 
+/* Between what their caller accesses before and after them. Their instructions have numbers of
+ * their own. */
+static void records_what_functions_access(void **state) {
+    enum { ADDS = (1 + 3) * FF__PTX_MOST_INSTRUCTIONS };
+    static const struct expected expected[] = {
+        {FF_TRACE_ACCESS, 0, 4, 5, 0, 32, false},
+        {FF_TRACE_ACCESS, 0, ADDS + 1, 4, 0, 32 * 32, false}, /* each of its own sector */
+        {FF_TRACE_ACCESS, 0, ADDS + 5, 4, 1, 32, true},
+        {FF_TRACE_ACCESS, 0, ADDS + 1, 7, 0, 32, false},
+        {FF_TRACE_ACCESS, 0, ADDS + 5, 4, 1, 32, true},
+        {FF_TRACE_ACCESS, 0, 9, 4, 2, 32, true},
+        {FF_TRACE_WORK, 0, 0, 1, 0, 0, false}};
+    (void)state;
+    check_rows("calls", 32, 1, expected, sizeof expected / sizeof *expected);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(records_every_access),
-                                       cmocka_unit_test(puts_rows_together),
-                                       cmocka_unit_test(records_matrices)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_every_access), cmocka_unit_test(puts_rows_together),
+        cmocka_unit_test(records_matrices), cmocka_unit_test(records_what_functions_access)};
     return run_or_skip(tests);
 }

@@ -82,6 +82,9 @@ struct ff_lane {
     const struct ff_ptx_block *block;
     u32 l, x, y, z;
     u64 local;
+    /* Where accesses are recorded: instructions since its last report, and accesses of the call. */
+    u32 *n;
+    struct ff_log *log;
 };
 typedef void ff_function(const struct ff_lane *t, u64 param, u64 result);
 

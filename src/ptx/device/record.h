@@ -3,6 +3,7 @@
 #define FF_PTX_DEVICE_RECORD_H
 
 #include "ptx/device/abi.h"
+#include "ptx/device/lane.h"
 #include "ptx/device/types.h"
 
 enum { SECTOR_SHIFT = 5, PAGE_SHIFT = 12, SECTOR = 1 << SECTOR_SHIFT };
@@ -134,6 +135,54 @@ static void report_even(const struct ff_ptx_block *block, const struct ff_ptx_la
     page.sectors[0] = sectors;
     page.sectors[1] = sectors >> 64;
     block->services->access(block, lanes, &access);
+}
+
+/* ---- device functions ---- */
+
+enum { LOGGED = 128 };
+
+/* What device functions access in a call of a kernel's, lane by lane. */
+struct ff_log {
+    u32 count;
+    struct {
+        u64 address; /* 0: of no global memory */
+        u32 lane, pc, instructions, size, write;
+    } items[LOGGED];
+};
+
+static void tell_log(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes,
+                     struct ff_log *log) {
+    for (u32 i = 0; i < log->count; i++) {
+        u64 address = log->items[i].address;
+        struct ff_ptx_page page = {.number = address >> PAGE_SHIFT};
+        struct ff_ptx_access access = {.pc = log->items[i].pc,
+                                       .lanes = 1u << log->items[i].lane,
+                                       .instructions = log->items[i].instructions,
+                                       .write = log->items[i].write,
+                                       .page_count = address != 0,
+                                       .pages = &page};
+        for (u32 byte = 0; byte < log->items[i].size; byte += SECTOR) {
+            u64 sector = address + byte >> SECTOR_SHIFT;
+            page.sectors[sector / 64 % 2] |= (u64)1 << sector % 64;
+        }
+        block->services->access(block, lanes, &access);
+    }
+    log->count = 0;
+}
+
+/* Those for which there is no room are told before what the kernel has accessed since the call. */
+static void log_access(const struct ff_lane *t, u64 address, u32 pc, u32 size, u32 write) {
+    struct ff_log *log = t->log;
+    if (log->count == LOGGED)
+        tell_log(t->block, t->lanes, log);
+    u32 i = log->count++;
+    log->items[i].address = address;
+    log->items[i].lane = t->l;
+    log->items[i].pc = pc;
+    log->items[i].instructions = *t->n;
+    log->items[i].size = size;
+    log->items[i].write = write;
+    *t->n = 0;
 }
 
 #endif
