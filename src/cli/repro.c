@@ -29,7 +29,7 @@ static const char help[] =
     "  farfault repro forest --parts benchmarks,ablation\n"
     "  farfault repro uvmsmart --json=uvmsmart.json\v"
     "Papers: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et al., "
-    "ASPLOS 2023; 20 minutes on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
+    "ASPLOS 2023; half an hour on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
     "predictor first: several minutes), huvm (Choi et al., USENIX ATC 2022; ten minutes on two "
     "cores), forest (Lin et al., ISCA 2025; five minutes), batches (of faults, as a patched driver "
     "has logged them; uvm-eval, with Allen and Ge, SC 2021).\n"

@@ -395,7 +395,8 @@ batches" \
     repro x
 mistake 2 "farfault repro: --parts: 'x' names no part; there are: benchmarks,*composition" repro \
     forest --parts x
-mistake 2 "farfault repro: --parts: 'x' names no part; there are: paper,ablation" repro deepum \
+mistake 2 "farfault repro: --parts: 'x' names no part; there are: paper,sweeps,\
+batches,tensorflow,ablation" repro deepum \
     --parts x
 mistake 2 'farfault record: nowhere to write to; name a file: --output TRACE' record -- true
 mistake 2 'farfault record: no program to run; *' record --output t

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = fuzz_text(data, size);
     int status = ff__network_parse("my.txt", text, size, &network, &error);
     FUZZ_EXPECT((status == 0) == (network != NULL));
-    if (status == 0 && !(status = ff__program_make(network, 2, 8, &program, &error))) {
+    if (status == 0 && !(status = ff__program_make(network, 2, 8, true, &program, &error))) {
         check_program(&program);
         ff__program_free(&program);
     }

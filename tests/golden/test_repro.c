@@ -131,18 +131,27 @@ static void test_uvmsmart(void **state) {
     assert_int_equal(far, 0);
 }
 
-/* One configuration, and of each sweep what it is measured against and one more. */
+static int run_deepum(const struct ff__repro_plan *plan, json_t *tables) {
+    struct ff__repro_plan all = *plan;
+    all.parts = "paper,sweeps,batches,tensorflow";
+    return ff__repro_deepum.run(&all, tables);
+}
+
+/* One configuration, of each sweep what it is measured against and one more, and one network that
+ * fits. */
 static void test_deepum(void **state) {
     (void)state;
     static const char *const configs[] = {"BERT Base 30", NULL};
     static const char *const tables[] = {"Config0", "Config9", NULL}, *const none[] = {NULL};
+    static const char *const networks[] = {"DCGAN (celebA)", NULL};
     json_t *published;
     assert_int_equal(ff__repro_published("deepum", &published), 0);
     cut(published, "configs", "config", configs);
     cut(published, "largest", "config", none);
     cut(published, "tables", "config", tables);
+    cut(published, "tensorflow", "config", networks);
     json_object_set_new(json_object_get(published, "degree"), "values", json_pack("[i, i]", 8, 32));
-    json_decref(check("deepum", ff__repro_deepum.run, published, false));
+    json_decref(check("deepum", run_deepum, published, false));
 }
 
 /* One program, small, in the simulator, and cut at two thirds. What trains with a BLAS is left out:

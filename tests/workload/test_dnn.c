@@ -195,7 +195,7 @@ static const char *fault_of(const char *text, struct ff_error *error) {
     struct ff__network_program program;
     error->message[0] = '\0';
     if (ff__network_parse("my.txt", text, strlen(text), &network, error) == 0 &&
-        ff__program_make(network, 2, 8, &program, error) == 0)
+        ff__program_make(network, 2, 8, false, &program, error) == 0)
         ff__program_free(&program);
     ff__network_free(network);
     return error->message;
@@ -280,13 +280,40 @@ static void test_own(void **state) {
     int64_t live = 0;
     (void)state;
     assert_int_equal(ff__network_parse("my.txt", text, strlen(text), &network, NULL), 0);
-    assert_int_equal(ff__program_make(network, 1, 1, &program, NULL), 0);
+    assert_int_equal(ff__program_make(network, 1, 1, false, &program, NULL), 0);
     for (uint32_t i = program.first_end; i < program.tape.op_count; i++)
         live +=
             (program.tape.ops[i].kind == FF__OP_NEW) - (program.tape.ops[i].kind == FF__OP_FREE);
     assert_int_equal(live, 0);
     assert_int_equal(program.tape.weights, 4 + 1);
     ff__program_free(&program);
+    ff__network_free(network);
+}
+
+/* Of convolutions those of 3 by 3 pixels with a stride of 1 have workspaces, on their way and on
+ * the way back, where the workload asks for them: of 64 floats, 36 for 16 of each channel. */
+static void test_workspaces(void **state) {
+    static const char text[] = "batch 2\nlength 8\nx = pictures\n"
+                               "y = conv x 5 kernel=3 pad=1\nz = conv y 4 kernel=3 pad=1 stride=2\n"
+                               "z = conv z 4\nloss = map sum z rows=1\nbackward loss\n";
+    const uint64_t bytes = 2 * (3 + 5) * 64 * 36 / 16 * FF__FLOAT;
+    struct ff__network *network;
+    struct ff__network_program programs[2];
+    (void)state;
+    assert_int_equal(ff__network_parse("my.txt", text, strlen(text), &network, NULL), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ff__program_make(network, 2, 8, i == 1, &programs[i], NULL), 0);
+    const struct ff__tape *without = &programs[0].tape, *with = &programs[1].tape;
+    uint32_t found = 0;
+    for (uint32_t i = 1; i < with->tensor_count; i++)
+        found += with->tensors[i].bytes == bytes;
+    for (uint32_t i = 1; i < without->tensor_count; i++)
+        assert_true(without->tensors[i].bytes != bytes);
+    assert_int_equal(found, 2 * 2); /* the way and the gradient of the weights; two iterations */
+    assert_int_equal(with->tensor_count, without->tensor_count + found);
+    assert_int_equal(with->kernel_count, without->kernel_count);
+    for (int i = 0; i < 2; i++)
+        ff__program_free(&programs[i]);
     ff__network_free(network);
 }
 
@@ -307,7 +334,7 @@ static void test_names(void **state) {
         struct ff__network *network;
         struct ff_error error = {""};
         int status = ff__network_parse("my.txt", texts[i], strlen(texts[i]), &network, &error);
-        if (status || ff__program_make(network, 1, 1, &programs[i], &error))
+        if (status || ff__program_make(network, 1, 1, false, &programs[i], &error))
             fail_msg("%s", error.message);
         ff__network_free(network);
     }
@@ -333,7 +360,7 @@ int main(void) {
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_operands),   cmocka_unit_test(test_unread),
         cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_own),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_workspaces), cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,8 @@ static int open_model(struct ff__workload *workload, const int64_t *params, cons
         return ff__fail(error, -ENOMEM, "no memory for workload %s", workload->type->name);
     model->iterations = (uint64_t)params[FF__NETWORK_ITERATIONS];
     int status = ff__program_make(network, (uint64_t)params[FF__NETWORK_BATCH],
-                                  (uint64_t)params[FF__NETWORK_LENGTH], &model->program, error);
+                                  (uint64_t)params[FF__NETWORK_LENGTH],
+                                  params[FF__NETWORK_WORKSPACES] != 0, &model->program, error);
     if (!status)
         status = ff__placement_make(&model->program, model->iterations, &model->placement, error);
     if (status)
@@ -110,6 +111,8 @@ const struct ff__workload_type ff__dnn_type = {
         (const struct ff_param[]){{"batch", FF_PARAM_INT, 1, 1, 1 << 20, "samples per iteration"},
                                   {"length", FF_PARAM_INT, 1, 1, 4096, "unused"},
                                   {"iterations", FF_PARAM_INT, 3, 1, 1 << 20, "iterations"},
+                                  {"workspaces", FF_PARAM_BOOL, 0, 0, 1,
+                                   "convolutions take memory for Winograd's transforms"},
                                   {NULL, FF_PARAM_INT, 0, 0, 0, NULL}},
     .open = open_model,
     .close = close_model,

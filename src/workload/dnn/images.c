@@ -73,14 +73,39 @@ static double flops_of(const uint64_t *size) {
            (double)(size[IN] / size[GROUPS]) * (double)size[KERNEL];
 }
 
+/* What a convolution of 3 by 3 pixels takes for Winograd's transforms, until it has ended, where
+ * workspaces are modelled (cuDNN's algorithm WINOGRAD_NONFUSED; PyTorch 1.8 takes whichever cuDNN
+ * names first, whatever memory it needs): tiles of 4 by 4 pixels become 6 by 6, of what comes in
+ * and of what goes out (Lavin and Gray, CVPR 2016). That all convolutions with a stride of 1 are
+ * made so, and no others, is ours. */
+static uint32_t workspace_of(struct ff__tape *tape, const uint64_t *size) {
+    bool is_winograd = size[KERNEL] == 9 && size[GROUPS] == 1 && size[IN_PLANE] == size[OUT_PLANE];
+    if (!tape->workspaces || !is_winograd)
+        return NONE;
+    return ff__tensor_new(tape, size[N] * (size[IN] + size[OUT]) * size[IN_PLANE] * 36 / 16);
+}
+
+static void use_workspace(struct ff__tape *tape, uint32_t workspace) {
+    if (workspace != NONE)
+        ff__kernel_uses(tape, workspace, true, 2); /* written, and read */
+}
+
+static void end_workspace(struct ff__tape *tape, uint32_t workspace) {
+    if (workspace != NONE)
+        ff__tensor_drop(tape, workspace);
+}
+
 /* A depthwise one does so little with each byte that memory sets its time. */
 static void convolve(struct ff__tape *tape, const char *name, uint32_t x, uint32_t y,
                      const uint64_t *size, bool back) {
+    uint32_t workspace = workspace_of(tape, size);
     ff__kernel_begin(tape, name, flops_of(size) / FF__CONV_SHARE);
     read_planes(tape, x, size, back);
     ff__kernel_uses(tape, (uint32_t)size[WEIGHT], false, 1);
+    use_workspace(tape, workspace);
     write_planes(tape, y, size, !back);
     ff__kernel_end(tape);
+    end_workspace(tape, workspace);
 }
 
 static void conv_back(struct ff__tape *tape, const struct ff__node *node) {
@@ -93,10 +118,13 @@ static void conv_back(struct ff__tape *tape, const struct ff__node *node) {
         ff__grad_give(tape, node->in[0], dx);
     }
     uint32_t dw = ff__tensor_bytes(tape, tape->failed ? 1 : tape->tensors[weight].bytes);
+    uint32_t workspace = workspace_of(tape, size);
     ff__kernel_begin(tape, "conv_wgrad", flops_of(size) / FF__CONV_SHARE);
     read_slices(tape, node->saved[0], tape->grad, size);
+    use_workspace(tape, workspace);
     ff__kernel_uses(tape, dw, true, 1);
     ff__kernel_end(tape);
+    end_workspace(tape, workspace);
     ff__grad_give(tape, weight, dw);
     if (bias == NONE)
         return;

@@ -70,11 +70,17 @@ struct ff__callee {
 };
 
 /* Parameters of each network, in this order. */
-enum ff__network_param { FF__NETWORK_BATCH, FF__NETWORK_LENGTH, FF__NETWORK_ITERATIONS };
+enum ff__network_param {
+    FF__NETWORK_BATCH,
+    FF__NETWORK_LENGTH,
+    FF__NETWORK_ITERATIONS,
+    FF__NETWORK_WORKSPACES,
+    FF__NETWORK_PARAMS
+};
 
 struct ff__network {
     struct ff__workload_type type; /* the first: a workload's type leads to its network */
-    struct ff_param params[4];
+    struct ff_param params[FF__NETWORK_PARAMS + 1];
     char name[FF__NETWORK_WORD];
     bool infers; /* in evaluation mode, under torch.no_grad() */
     struct ff__network_line *lines;

@@ -9,12 +9,13 @@
 /* ---- writing it down ---- */
 
 int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t length,
-                     struct ff__network_program *out, struct ff_error *error) {
+                     bool workspaces, struct ff__network_program *out, struct ff_error *error) {
     struct ff__tape *tape = &out->tape;
     uint32_t *states = calloc(2 * FF__PARAMS_MAX, sizeof *states); /* FF__NO_TENSOR */
     int status = states ? 0 : ff__fail(error, -ENOMEM, "no memory for a network");
     memset(out, 0, sizeof *out);
     tape->infers = network->infers;
+    tape->workspaces = workspaces;
     const struct ff__iteration iteration = {batch, length, states};
     for (int i = 0; i < 2 && !status; i++) {
         status = ff__network_run(network, &iteration, tape, error);

@@ -13,7 +13,7 @@ struct ff__network_program {
 };
 
 int ff__program_make(const struct ff__network *network, uint64_t batch, uint64_t length,
-                     struct ff__network_program *out, struct ff_error *error);
+                     bool workspaces, struct ff__network_program *out, struct ff_error *error);
 void ff__program_free(struct ff__network_program *program);
 
 /* ---- with addresses ---- */

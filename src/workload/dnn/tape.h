@@ -81,6 +81,7 @@ struct ff__tape {
     uint64_t weights;    /* elements of all parameters */
     uint32_t grad;       /* of the output of the node whose backward pass runs */
     bool infers;         /* nothing is kept for a backward pass */
+    bool workspaces;     /* convolutions take memory for themselves (images.c) */
     bool failed;         /* out of memory: everything after it is void */
     const char *wrong;   /* what a layer cannot be: so is that; NULL: nothing */
 };

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/find.h"
+#include "cli/repro_deepum_runs.h"
 #include "cli/repro_runs.h"
 #include "report/text.h"
 
@@ -89,7 +90,8 @@ static void run_job(void *self, unsigned index) {
         .subject = {run->workload, false, work->seed},
         .gpu = run->is_small ? &work->small_gpu : &work->large_gpu,
         .system = run->part->system,
-        .memory = run->is_small ? small_memory(run->workload, work->seed) : FF__DEEPUM_MEMORY,
+        .memory = run->is_small ? small_memory(run->workload, work->seed)
+                                : ff__deepum_memory(FF__DEEPUM_CARD),
         .devices = 1,
     };
     ff__simulate(&simulation, &run->simulated);
@@ -148,9 +150,9 @@ static void make_table(const struct deepum_parts_repro *work, unsigned part, jso
     free(what);
 }
 
-int ff__repro_deepum_parts(const struct ff__repro_plan *plan, json_t *tables) {
+int ff__repro_deepum_ablation(const struct ff__repro_plan *plan, json_t *tables) {
     struct deepum_parts_repro work = {.seed = plan->seed};
-    int status = ff__find_gpu(FF__DEEPUM_GPU, FF__EXIT_FAILURE, &work.large_gpu);
+    int status = ff__find_gpu(ff__deepum_gpu(FF__DEEPUM_CARD), FF__EXIT_FAILURE, &work.large_gpu);
     if (!status)
         status = ff__find_gpu(SMALL_GPU, FF__EXIT_FAILURE, &work.small_gpu);
     if (!status) {
