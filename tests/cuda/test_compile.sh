@@ -44,6 +44,8 @@ says 2 "there is no command 'compil'; the nearest is compile" compil
 
 compile "$source/tests/cuda/groups.cu" -o groups -Wall -Wextra -Werror
 ./groups || fail "groups"
+compile "$source/tests/cuda/functions.cu" -o functions -Wall -Wextra -Werror
+./functions || fail "functions"
 "$farfault" cuda ./groups >out || fail "cuda ./groups"
 grep -q "^libcudart.so.12 *farfault's" out && grep -q 'device code' out || fail "needs: $(cat out)"
 

@@ -31,6 +31,7 @@
 #include "farfault/bits.h"
 #include "farfault/elementary.h"
 #include "farfault/functions.h"
+#include "farfault/mixed.h"
 #include "farfault/threads.h"
 #include "farfault/warps.h"
 #endif

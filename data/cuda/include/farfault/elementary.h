@@ -10,7 +10,7 @@
 /* Halves away from zero */
 FF_CUDA_DEVICE double round(double x) {
     double whole = trunc(x);
-    return fabs(x - whole) >= 0.5 ? whole + copysign(1, x) : whole;
+    return fabs(x - whole) >= 0.5 ? whole + copysign(1.0, x) : whole;
 }
 FF_CUDA_DEVICE float roundf(float x) {
     float whole = truncf(x);
@@ -96,7 +96,7 @@ FF_CUDA_DEVICE double hypot(double x, double y) {
     if (x != x || y != y)
         return x + y;
     double ratio = small / large;
-    return large * sqrt(fma(ratio, ratio, 1));
+    return large * sqrt(fma(ratio, ratio, 1.0));
 }
 FF_CUDA_DEVICE float hypotf(float x, float y) {
     return (float)sqrt((double)x * x + (double)y * y);
@@ -142,7 +142,7 @@ FF_CUDA_DEVICE double log2(double x) {
         m *= 0.5;
         n++;
     }
-    return fma(log(m), 1.4426950408889634, n - 1);
+    return fma(log(m), 1.4426950408889634, n - 1.0);
 }
 FF_CUDA_DEVICE double log10(double x) {
     double y = log(x), high = y * 0.43429448190325182;
@@ -166,8 +166,8 @@ FF_CUDA_DEVICE void sincosf(float x, float *sine, float *cosine) {
 }
 /* Of 0 <= x <= 1: the angle is halved twice, then Taylor's series */
 FF_CUDA_DEVICE double ff_cuda_angle(double x) {
-    x /= 1 + sqrt(fma(x, x, 1));
-    x /= 1 + sqrt(fma(x, x, 1));
+    x /= 1 + sqrt(fma(x, x, 1.0));
+    x /= 1 + sqrt(fma(x, x, 1.0));
     double z = -x * x, sum = 1.0 / 21;
     for (int n = 19; n > 0; n -= 2)
         sum = fma(sum, z, 1.0 / n);
@@ -188,7 +188,7 @@ FF_CUDA_DEVICE double atan2(double y, double x) {
     double angle = ff_cuda_angle(ratio);
     if (fabs(y) > fabs(x))
         angle = 1.5707963267948966 - (angle - 6.123233995736766e-17);
-    if (copysign(1, x) < 0)
+    if (copysign(1.0, x) < 0)
         angle = 3.1415926535897931 - (angle - 1.2246467991473532e-16);
     return copysign(angle, y);
 }
@@ -214,13 +214,13 @@ FF_CUDA_DEVICE double cosh(double x) {
 FF_CUDA_DEVICE double erf(double x) {
     double size = fabs(x);
     if (!(size < 6))
-        return x == x ? copysign(1, x) : x;
+        return x == x ? copysign(1.0, x) : x;
     double term = size, sum = size;
     for (int n = 3; term > sum * 1e-17; n += 2) {
         term *= 2 * size * size / n;
         sum += term;
     }
-    return copysign(fmin(sum * exp(-size * size) * 1.1283791670955126, 1), x);
+    return copysign(fmin(sum * exp(-size * size) * 1.1283791670955126, 1.0), x);
 }
 
 #define FF_CUDA_ROUNDED(name)                                                                      \

@@ -85,8 +85,8 @@ FF_CUDA_DEVICE double exp(double x) {
     if (x < -746)
         return 0;
     int n = __nvvm_d2i_rn(x * 1.4426950408889634);
-    double r = fma(n, -0x1.62e42fefa39efp-1, x);
-    r = fma(n, -0x1.abc9e3b39803fp-56, r);
+    double r = fma((double)n, -0x1.62e42fefa39efp-1, x);
+    r = fma((double)n, -0x1.abc9e3b39803fp-56, r);
     double sum = 1.0 / 6227020800;
     sum = fma(sum, r, 1.0 / 479001600);
     sum = fma(sum, r, 1.0 / 39916800);
@@ -99,8 +99,8 @@ FF_CUDA_DEVICE double exp(double x) {
     sum = fma(sum, r, 1.0 / 24);
     sum = fma(sum, r, 1.0 / 6);
     sum = fma(sum, r, 0.5);
-    sum = fma(sum, r, 1);
-    sum = fma(sum, r, 1);
+    sum = fma(sum, r, 1.0);
+    sum = fma(sum, r, 1.0);
     return sum * ff_cuda_power(n / 2) * ff_cuda_power(n - n / 2);
 }
 
@@ -147,7 +147,7 @@ FF_CUDA_DEVICE double ff_cuda_wave(double x, int quarter) {
         sum = fma(sum, z, 1.0 / 720);
         sum = fma(sum, z, 1.0 / 24);
         sum = fma(sum, z, 0.5);
-        sum = fma(sum, z, 1);
+        sum = fma(sum, z, 1.0);
     } else {
         sum = 1.0 / 355687428096000;
         sum = fma(sum, z, 1.0 / 1307674368000);
@@ -198,9 +198,6 @@ FF_CUDA_ROUNDED(tanh)
 #undef FF_CUDA_ROUNDED
 FF_CUDA_DEVICE float powf(float x, float y) {
     return (float)pow((double)x, (double)y);
-}
-FF_CUDA_DEVICE float pow(float x, float y) {
-    return powf(x, y);
 }
 
 /* Single precision throughout, within 2 units in the last place. */
