@@ -163,7 +163,7 @@ void app_switch_queue(struct app *app) {
     app->other_queue = queue;
 }
 
-static void finish(const struct app *app) {
+void app_wait(const struct app *app) {
     require(clFinish(app->queue), "clFinish");
     if (app->other_queue)
         require(clFinish(app->other_queue), "clFinish");
@@ -175,20 +175,15 @@ static void release_queue(cl_command_queue *queue) {
     *queue = NULL;
 }
 
-double app_lap(struct app *app) {
-    finish(app);
-    return work_lap(&app->work);
-}
-
 void app_end_iteration(struct app *app) {
     if (!app->work.times)
         return;
-    finish(app);
+    app_wait(app);
     work_end_iteration(&app->work);
 }
 
 void app_stop_clock(struct app *app) {
-    finish(app);
+    app_wait(app);
     work_stop_clock(&app->work);
     release_queue(&app->queue);
     release_queue(&app->other_queue);

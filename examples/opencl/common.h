@@ -15,6 +15,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 
+#include "host/argument.h"
 #include "host/work.h"
 
 #include <assert.h>
@@ -62,9 +63,9 @@ int app_close(struct app *app);       /* prints the verdict of --check, returns 
 /* With two queues: commands go to the other one from now on. */
 void app_switch_queue(struct app *app);
 
-/* Ends an iteration: waits for all queues and gives the seconds since the last one ended. */
-double app_lap(struct app *app);
-/* The same where --times asks for it, with a line for each iteration; otherwise nothing. */
+/* Waits for all queues. */
+void app_wait(const struct app *app);
+/* With --times, waits and prints how long the iteration took. */
 void app_end_iteration(struct app *app);
 
 /* Exits with "PROGRAM: CALL: NAME (CODE)" unless the status is CL_SUCCESS. */
@@ -100,18 +101,11 @@ struct range over_plane(size_t width, size_t height);
 struct range over_volume(size_t width, size_t height, size_t depth);
 struct range over_groups(size_t groups, size_t group_size);
 
-struct argument {
-    size_t size; /* 0 for a shared virtual memory pointer */
-    const void *value;
-};
-
-#define ARG(variable)    ((struct argument){sizeof(variable), &(variable)})
+/* A size of 0 is for a shared virtual memory pointer. */
 #define SVM_ARG(pointer) ((struct argument){0, (pointer)})
 
 /* app_launch(&app, kernel, over(n), ARG(a), ARG(n)) sets all arguments and enqueues the kernel. */
-#define app_launch(app, kernel, range, ...)                                                        \
-    app_launch_with(app, kernel, range, (const struct argument[]){__VA_ARGS__},                    \
-                    sizeof((const struct argument[]){__VA_ARGS__}) / sizeof(struct argument))
+#define app_launch(app, kernel, range, ...) app_launch_with(app, kernel, range, ARGS(__VA_ARGS__))
 void app_launch_with(struct app *app, cl_kernel kernel, struct range range,
                      const struct argument *arguments, size_t count);
 

@@ -1,9 +1,9 @@
 /* What the language model's own check rests on: the CPU reference, here in double precision, whose
  * gradients must be those that finite differences give; the choice of a shape; the text. */
-#include "examples/opencl/lm/reference.h"
-#include "examples/opencl/lm/text.h"
+#include "examples/host/lm/reference.h"
+#include "examples/host/lm/text.h"
 
-#include "examples/opencl/common.h"
+#include "examples/host/data.h"
 
 #include <math.h>
 #include <setjmp.h>

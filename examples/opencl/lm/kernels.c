@@ -1,4 +1,4 @@
-#include "model.h"
+#include "device.h"
 
 /*
  * Everything but the products of matrices. Activations are planes of `rows` rows (positions of all

@@ -1,6 +1,6 @@
 #include "shape.h"
 
-#include "../common.h"
+#include "../data.h"
 
 #include <math.h>
 
@@ -81,7 +81,7 @@ size_t shape_parameters(const struct shape *shape) {
     return count;
 }
 
-/* Of floats, in the buffers that model.c creates. */
+/* Of floats, in the buffers that network.c creates. */
 static size_t activations(const struct shape *shape) {
     const size_t rows = shape_rows(shape);
     const size_t weights = rows * shape->heads * shape->context;

@@ -1,6 +1,6 @@
 #include "reference.h"
 
-#include "../common.h"
+#include "../data.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -15,37 +15,41 @@ static const double loss_tolerance = 1e-4, gradient_tolerance = 1e-3;
 
 /* As many steps as the reference does in some ten seconds, and at least two: the second one's loss
  * shows what the first one's update did. */
-static size_t affordable_steps(const struct app *app, const struct shape *shape) {
+static size_t affordable_steps(const struct work *work, const struct shape *shape) {
     const double operations = 3e10;
     const double steps = fmax(operations / shape_step_operations(shape), 2);
-    return steps < (double)app->work.iterations ? (size_t)steps : app->work.iterations;
+    return steps < (double)work->iterations ? (size_t)steps : work->iterations;
 }
 
-void check_open(struct check *check, const struct app *app, const struct shape *shape) {
-    *check = (struct check){.steps = app->work.check ? affordable_steps(app, shape) : 0};
+void check_open(struct check *check, const struct work *work, const struct shape *shape) {
+    *check = (struct check){.steps = work->check ? affordable_steps(work, shape) : 0};
     check->losses = host_array(check->steps + 1, sizeof(double));
-    check->gradients = host_array(shape_tensors(shape), sizeof(float *));
+    check->tensors = shape_tensors(shape);
+    check->gradients = host_array(check->tensors, sizeof(float *));
 }
 
 void check_close(struct check *check) {
+    for (size_t i = 0; i < check->tensors; ++i)
+        free(check->gradients[i]);
     free(check->gradients);
     free(check->losses);
 }
 
-static void keep_gradients(struct check *check, const struct model *model) {
-    for (size_t i = 0; i < shape_tensors(&model->shape); ++i) {
-        const struct tensor tensor = shape_tensor(&model->shape, i);
-        check->gradients[i] = app_download(model->app, model->parameters[i].gradient,
-                                           tensor_count(&tensor) * sizeof(float));
+static void keep_gradients(struct check *check, const struct network *network) {
+    for (size_t i = 0; i < shape_tensors(&network->shape); ++i) {
+        const struct tensor tensor = shape_tensor(&network->shape, i);
+        const size_t bytes = tensor_count(&tensor) * sizeof(float);
+        check->gradients[i] = host_pages(bytes);
+        device_read(network->device, network->parameters[i].gradient, bytes, check->gradients[i]);
     }
 }
 
-void check_step(struct check *check, const struct model *model, size_t step, double loss) {
+void check_step(struct check *check, const struct network *network, size_t step, double loss) {
     if (step >= check->steps)
         return;
     check->losses[step] = loss;
     if (step + 1 == check->steps)
-        keep_gradients(check, model);
+        keep_gradients(check, network);
 }
 
 /* How far the one is from the other, in parts of the other's length. */
@@ -59,18 +63,18 @@ static double distance_between(const float *got, const float *wanted, size_t cou
     return sqrt(apart / length);
 }
 
-static void compare_gradients(const struct check *check, struct app *app,
+static void compare_gradients(const struct check *check, struct work *work,
                               const struct reference *reference) {
     for (size_t i = 0; i < shape_tensors(&reference->shape); ++i) {
         const struct tensor tensor = shape_tensor(&reference->shape, i);
         const double distance =
             distance_between(check->gradients[i], reference->gradients[i], tensor_count(&tensor));
-        work_expect(&app->work, i, distance, 0, gradient_tolerance);
+        work_expect(work, i, distance, 0, gradient_tolerance);
     }
 }
 
 /* Takes the same steps, the last one up to its gradients. */
-static void compare_steps(const struct check *check, struct app *app, const struct text *text,
+static void compare_steps(const struct check *check, struct work *work, const struct text *text,
                           struct reference *reference) {
     const struct shape *shape = &reference->shape;
     uint8_t *inputs = host_array(shape_rows(shape), 1);
@@ -80,21 +84,21 @@ static void compare_steps(const struct check *check, struct app *app, const stru
             reference_update(reference);
         text_batch(text, shape, step, inputs, targets);
         const double loss = reference_forward(reference, inputs, targets);
-        work_expect(&app->work, step, check->losses[step], loss, loss_tolerance);
+        work_expect(work, step, check->losses[step], loss, loss_tolerance);
         reference_backward(reference, inputs);
     }
     free(targets);
     free(inputs);
 }
 
-void check_results(struct check *check, struct app *app, const struct shape *shape,
+void check_results(struct check *check, struct work *work, const struct shape *shape,
                    const struct text *text) {
     if (check->steps == 0)
         return;
-    if (check->steps < app->work.iterations)
-        printf("checked: the first %zu of %zu steps\n", check->steps, app->work.iterations);
-    struct reference *reference = reference_open(shape, app->work.seed);
-    compare_steps(check, app, text, reference);
-    compare_gradients(check, app, reference);
+    if (check->steps < work->iterations)
+        printf("checked: the first %zu of %zu steps\n", check->steps, work->iterations);
+    struct reference *reference = reference_open(shape, work->seed);
+    compare_steps(check, work, text, reference);
+    compare_gradients(check, work, reference);
     reference_close(reference);
 }

@@ -3,8 +3,8 @@
  * function is one formula, and none is faster than it has to be. Its own gradients are compared
  * with finite differences in tests/programs/test_lm.c, where real is double.
  */
-#ifndef OPENCL_EXAMPLES_LM_REFERENCE_H
-#define OPENCL_EXAMPLES_LM_REFERENCE_H
+#ifndef EXAMPLES_HOST_LM_REFERENCE_H
+#define EXAMPLES_HOST_LM_REFERENCE_H
 
 #include "shape.h"
 

@@ -3,8 +3,8 @@
  * and what they hold before the first step. The model on the device and the CPU reference both go
  * by this list.
  */
-#ifndef OPENCL_EXAMPLES_LM_SHAPE_H
-#define OPENCL_EXAMPLES_LM_SHAPE_H
+#ifndef EXAMPLES_HOST_LM_SHAPE_H
+#define EXAMPLES_HOST_LM_SHAPE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * has to be downloaded and there is something to learn at once (letters), soon (words) and late
  * (what follows what).
  */
-#ifndef OPENCL_EXAMPLES_LM_TEXT_H
-#define OPENCL_EXAMPLES_LM_TEXT_H
+#ifndef EXAMPLES_HOST_LM_TEXT_H
+#define EXAMPLES_HOST_LM_TEXT_H
 
 #include "shape.h"
 

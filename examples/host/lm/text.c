@@ -1,6 +1,6 @@
 #include "text.h"
 
-#include "../common.h"
+#include "../data.h"
 
 #include <stdlib.h>
 #include <string.h>
