@@ -281,12 +281,42 @@ static bool run_warp(struct ff__ptx_running *running, struct ff__ptx_group *grou
     return false;
 }
 
+/* Lanes that ask who is active get an answer without those that only come back to where they are:
+ * these may wait for one that asks. */
+static bool run_asking(struct ff__ptx_running *running, struct ff__ptx_group *group) {
+    const uint32_t *at = group->lanes.at;
+    uint32_t gone = lanes_missing(group), here = 0, region = 0;
+    for (uint32_t i = group->lanes.count; i-- > 0;) {
+        if (at[i] == FF_PTX_EXITED)
+            gone |= 1u << i;
+        else if (wait_of(running, at[i]) == FF_PTX_ACTIVEMASK)
+            region = at[i];
+    }
+    for (uint32_t i = 0; i < group->lanes.count; i++)
+        here |= (uint32_t)(at[i] == region) << i;
+    return region != 0 && run_set(running, group, region, here, gone, true);
+}
+
+static bool run_free_of_warp(struct ff__ptx_running *running, struct ff__ptx_group *group) {
+    uint32_t before[FF_PTX_WARP];
+    bool mixed = group->place == FF_PTX_MIXED;
+    size_t size = group->lanes.count * sizeof *before;
+    if (mixed)
+        memcpy(before, group->lanes.at, size);
+    if (!run_free(running, group))
+        return false;
+    if (mixed && group->place == FF_PTX_MIXED && memcmp(before, group->lanes.at, size) == 0)
+        run_asking(running, group);
+    return true;
+}
+
 static bool advance_once(struct ff__ptx_running *running, struct ff__ptx_group *group) {
+    bool by_warps = running->grid->code->lanes == FF_PTX_WARP;
     if (group->place == FF_PTX_EXITED)
         return false;
-    if (run_free(running, group) || ff__ptx_arrivals(running, group))
+    if (by_warps ? run_free_of_warp(running, group) : run_free(running, group))
         return true;
-    return running->grid->code->lanes == FF_PTX_WARP && run_warp(running, group, false);
+    return ff__ptx_arrivals(running, group) || (by_warps && run_warp(running, group, false));
 }
 
 /* How often a warp goes on by itself: it may spin until another one has done something. */

@@ -179,19 +179,26 @@ static void set_default(int number) {
     syscall(SYS_rt_sigaction, number, action, NULL, _NSIG / 8);
 }
 
+/* How long a compiler may take to remove its files. */
+#define MOMENT_NS 500000000
+
 /* SIGTERM is how the program's end and ff__ptx_compile_stop() come: whether it did. The compiler
- * removes its files then. */
+ * removes its files then; one that does not end is killed. */
 static bool wait_for_end(struct run *run, pid_t process) {
+    const struct timespec moment = {.tv_nsec = MOMENT_NS};
     bool is_told = false;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     sigaddset(&set, SIGTERM);
-    while (waitpid(process, &run->status, WNOHANG) == 0)
-        if (sigwaitinfo(&set, NULL) == SIGTERM) {
-            is_told = true;
+    while (waitpid(process, &run->status, WNOHANG) == 0) {
+        int came = sigtimedwait(&set, NULL, is_told ? &moment : NULL);
+        if (came == SIGTERM)
             kill(-process, SIGTERM);
-        }
+        else if (came < 0 && errno == EAGAIN)
+            kill(-process, SIGKILL);
+        is_told |= came == SIGTERM;
+    }
     return is_told;
 }
 

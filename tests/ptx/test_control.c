@@ -63,6 +63,11 @@ static uint32_t patient(uint32_t thread, uint32_t n) {
     return THREADS - 1 - thread;
 }
 
+static uint32_t asks(uint32_t thread, uint32_t n) {
+    (void)thread, (void)n;
+    return 1 << 5;
+}
+
 static uint32_t ordered(uint32_t thread, uint32_t n) {
     uint32_t sum = 0, k = 0, same = 1, grows = thread, at = thread;
     do {
@@ -153,6 +158,7 @@ static const struct {
             {"chain", chain, {0, 1, 3, 8}},
             {"ordered", ordered, {0, 100, 128, 1000}},
             {"patient", patient, {0, 0, 0, 0}},
+            {"asks", asks, {0, 0, 0, 0}},
             {"called", called, {0, 1, 5, 100}},
             {"numbers", numbers, {0, 0, 0, 0}}};
 

@@ -484,6 +484,17 @@ static void unloading_ends_the_compiler(void **state) {
     expect_ended();
 }
 
+static void unloading_ends_a_compiler_that_would_not_end(void **state) {
+    (void)state;
+    struct ff__ptx_program *program = NULL;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    use_script("trap '' TERM; " SLEEPS);
+    assert_int_equal(load_text(text, &program, NULL), 0);
+    assert_true(comes(in_folder("begun")));
+    ff__ptx_unload(program);
+    expect_ended();
+}
+
 static void the_compiler_ends_with_the_program(void **state) {
     (void)state;
     int status;
@@ -593,6 +604,7 @@ int main(void) {
         CASE(the_compiler_gets_the_text_alone),
         CASE(the_program_has_no_child),
         CASE(unloading_ends_the_compiler),
+        CASE(unloading_ends_a_compiler_that_would_not_end),
         CASE(the_compiler_ends_with_the_program),
         CASE(threads_load_at_once),
         CASE(threads_use_a_program_at_once),
