@@ -46,6 +46,8 @@ compile "$source/tests/cuda/groups.cu" -o groups -Wall -Wextra -Werror
 ./groups || fail "groups"
 compile "$source/tests/cuda/functions.cu" -o functions -Wall -Wextra -Werror
 ./functions || fail "functions"
+compile "$source/tests/cuda/accuracy.cu" -o accuracy -Wall -Wextra -Werror
+./accuracy || fail "accuracy"
 "$farfault" cuda ./groups >out || fail "cuda ./groups"
 grep -q "^libcudart.so.12 *farfault's" out && grep -q 'device code' out || fail "needs: $(cat out)"
 

@@ -78,15 +78,15 @@ FF_CUDA_DEVICE double ff_cuda_power(int n) {
 }
 
 /* exp, log, sin, cos: reduced to a small interval, then Taylor's series; an error of 2 units in the
- * last place, of sin and cos where |x| < 2^20. */
-FF_CUDA_DEVICE double exp(double x) {
+ * last place, of sin and cos where |x| < 2^20. `low` is added to x. */
+FF_CUDA_DEVICE double ff_cuda_exp(double x, double low) {
     if (!(x < 709.8))
-        return x < 1e300 ? __builtin_inf() : x + x;
+        return x != x ? x : __builtin_inf();
     if (x < -746)
         return 0;
     int n = __nvvm_d2i_rn(x * 1.4426950408889634);
     double r = fma((double)n, -0x1.62e42fefa39efp-1, x);
-    r = fma((double)n, -0x1.abc9e3b39803fp-56, r);
+    r = fma((double)n, -0x1.abc9e3b39803fp-56, r) + low;
     double sum = 1.0 / 6227020800;
     sum = fma(sum, r, 1.0 / 479001600);
     sum = fma(sum, r, 1.0 / 39916800);
@@ -103,17 +103,24 @@ FF_CUDA_DEVICE double exp(double x) {
     sum = fma(sum, r, 1.0);
     return sum * ff_cuda_power(n / 2) * ff_cuda_power(n - n / 2);
 }
+FF_CUDA_DEVICE double exp(double x) {
+    return ff_cuda_exp(x, 0);
+}
 
+/* x = m * 2^power, sqrt(1/2) <= m < sqrt(2), of finite x > 0 */
+FF_CUDA_DEVICE double ff_cuda_parts(double x, double *power) {
+    int shift = x < 0x1p-1022 ? 54 : 0;
+    long long bits = __double_as_longlong(x * ff_cuda_power(shift));
+    long long n = (bits - 0x3fe6a09e667f3bcdLL) >> 52;
+    *power = (double)(n - shift);
+    return __longlong_as_double(bits - (n << 52));
+}
 FF_CUDA_DEVICE double log(double x) {
     if (!(x > 0))
         return x == 0 ? -__builtin_inf() : __builtin_nan("");
     if (x > 0x1.fffffffffffffp1023)
         return x;
-    int shift = x < 0x1p-1022 ? 54 : 0;
-    long long bits = __double_as_longlong(x * ff_cuda_power(shift));
-    /* x = m * 2^n, sqrt(1/2) <= m < sqrt(2) */
-    long long n = (bits - 0x3fe6a09e667f3bcdLL) >> 52;
-    double m = __longlong_as_double(bits - (n << 52));
+    double power, m = ff_cuda_parts(x, &power);
     double s = (m - 1) / (m + 1), z = s * s;
     double sum = 1.0 / 23;
     sum = fma(sum, z, 1.0 / 21);
@@ -126,7 +133,6 @@ FF_CUDA_DEVICE double log(double x) {
     sum = fma(sum, z, 1.0 / 7);
     sum = fma(sum, z, 1.0 / 5);
     sum = fma(sum, z, 1.0 / 3);
-    double power = (double)(n - shift);
     double low = fma(power, 0x1.abc9e3b39803fp-56, 2 * s * z * sum);
     return fma(power, 0x1.62e42fefa39efp-1, 2 * s + low);
 }
@@ -167,21 +173,68 @@ FF_CUDA_DEVICE double sin(double x) {
 FF_CUDA_DEVICE double cos(double x) {
     return ff_cuda_wave(x, 1);
 }
+/* Near 0 by e^2x - 1 = 2x (1 + x + s) where s = 2x^2/3 (1 + 2x/4 (1 + 2x/5 (...))): then it is
+ * x (1 + (s - x (x + s)) / (1 + x + x (x + s))). */
 FF_CUDA_DEVICE double tanh(double x) {
-    if (fabs(x) < 1e-3)
-        return fma(x * x * x, fma(x * x, 2.0 / 15, -1.0 / 3), x);
-    return 1 - 2 / (exp(2 * x) + 1);
+    if (fabs(x) < 0.55) {
+        double sum = 1;
+        for (int k = 20; k > 3; k--)
+            sum = fma(2 * x / k, sum, 1.0);
+        double s = x * x * (2.0 / 3) * sum, more = x * (x + s);
+        return fma(x, (s - more) / (1 + x + more), x);
+    }
+    return copysign(1 - 2 / (exp(2 * fabs(x)) + 1), x);
 }
-FF_CUDA_DEVICE double pow(double x, double y) {
-    if (y == 0 || x == 1)
+
+/* Two numbers whose sum is a + b, the second of which is small. */
+FF_CUDA_DEVICE double ff_cuda_sum(double a, double b, double *low) {
+    double sum = a + b, part = sum - a;
+    *low = (a - (sum - part)) + (b - part);
+    return sum;
+}
+
+/* The logarithm of finite x > 0 as a sum, with an error of 2^-66 of it: s = (m - 1) / (m + 1) and
+ * s^3 / 3 are sums of two, too. */
+FF_CUDA_DEVICE double ff_cuda_log_wide(double x, double *low) {
+    double power, m = ff_cuda_parts(x, &power);
+    double below = m + 1, rest = m - (below - 1), s = (m - 1) / below;
+    double s_low = fma(-s, rest, fma(-s, below, m - 1)) / below;
+    double z = s * s, z_low = fma(2 * s, s_low, fma(s, s, -z));
+    double cube = s * z, cube_low = fma(s, z, -cube) + fma(s, z_low, s_low * z);
+    double third = cube * (1.0 / 3);
+    double third_low = fma(-3.0, third, cube) / 3 + cube_low / 3;
+    double sum = 1.0 / 25;
+    for (int k = 23; k > 3; k -= 2)
+        sum = fma(sum, z, 1.0 / k);
+    double high, error, all, more;
+    high = ff_cuda_sum(power * 0x1.62e42fefa38p-1, 2 * s, &error);
+    all = ff_cuda_sum(high, 2 * third, &more);
+    *low = error + more +
+           (fma(power, 0x1.ef35793c7673p-45, 2 * s_low) + 2 * (third_low + cube * z * sum));
+    return all;
+}
+
+FF_CUDA_DEVICE double ff_cuda_pow_wide(double x, double y) {
+    double low, high = ff_cuda_log_wide(x, &low), product = y * high;
+    return ff_cuda_exp(product, fabs(product) < 1000 ? fma(y, high, -product) + y * low : 0);
+}
+
+/* `wide`: for double precision */
+FF_CUDA_DEVICE double ff_cuda_pow(double x, double y, bool wide) {
+    double size = fabs(x);
+    if (y == 0 || x == 1 || (x == -1 && fabs(y) == __builtin_inf()))
         return 1;
     bool odd = fabs(y) < 0x1p53 && y == rint(y) && ((long long)y & 1);
-    if (x == 0)
+    if (x == 0 && y == y)
         return y > 0 ? (odd ? x : 0) : odd ? 1 / x : __builtin_inf();
     if (x < 0 && y != rint(y) && x > -__builtin_inf())
         return __builtin_nan("");
-    double power = exp(y * log(fabs(x)));
+    double power =
+        wide && size < __builtin_inf() ? ff_cuda_pow_wide(size, y) : exp(y * log(size));
     return x < 0 && odd ? -power : power;
+}
+FF_CUDA_DEVICE double pow(double x, double y) {
+    return ff_cuda_pow(x, y, true);
 }
 
 /* Of single precision: rounded from double, so within 1 unit in the last place. */
@@ -197,7 +250,7 @@ FF_CUDA_ROUNDED(cos)
 FF_CUDA_ROUNDED(tanh)
 #undef FF_CUDA_ROUNDED
 FF_CUDA_DEVICE float powf(float x, float y) {
-    return (float)pow((double)x, (double)y);
+    return (float)ff_cuda_pow(x, y, false);
 }
 
 /* Single precision throughout, within 2 units in the last place. */
