@@ -58,7 +58,8 @@ stress: all
 	scripts/golden.sh
 	TEST_STRESS_SECONDS=60 build/tests/test_soft_stress
 	tests/programs/clblast.sh build/farfault xger xgemv xtrsv xgemm
-	for script in allocators clfft clpeak gegl hashcat openmm pocl pyopencl; do \
+	for script in allocators clfft clpeak gegl hashcat openmm pocl pyopencl \
+	    thrust; do \
 	    tests/programs/$$script.sh build/farfault || exit 1; done
 	for what in move huge_pages io_uring; do \
 	    TEST_WITHOUT=$$what ctest --test-dir build --output-on-failure -LE $$what \

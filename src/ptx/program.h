@@ -12,7 +12,7 @@ struct ff__ptx_kernel {
     struct ff__ptx_program *program;
     uint32_t number, unit;          /* of its function; of what it is compiled with (program.c) */
     const struct ff_ptx_code *code; /* with its symbol; NULL: not needed yet, or refused */
-    char *name;                     /* as the source has it; of overloaded ones with parameters */
+    char *name;                     /* as the source has it; of namesakes whole */
     uint32_t parameter_size;        /* bytes of the block of parameters */
     uint32_t max_threads;           /* of a block, as .maxntid says; 0: it says nothing */
 };

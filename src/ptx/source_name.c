@@ -42,7 +42,20 @@ static void cut_void(char *name) {
         memmove(name, name + length, strlen(name + length) + 1);
 }
 
-char *ff__ptx_source_name(const char *symbol, bool with_parameters) {
+/* Those of arguments of templates stay. */
+static void cut_scopes(char *name) {
+    char *last = name;
+    size_t depth = 0;
+    for (char *at = name; *at != '\0'; at++) {
+        depth += *at == '<' || *at == '(' || *at == '{';
+        depth -= depth > 0 && (*at == '>' || *at == ')' || *at == '}');
+        if (depth == 0 && at[0] == ':' && at[1] == ':')
+            last = at + 2;
+    }
+    memmove(name, last, strlen(last) + 1);
+}
+
+char *ff__ptx_source_name(const char *symbol, bool whole) {
     int status;
     pthread_once(&looked_up, look_up);
     bool is_mangled = demangle != NULL && strncmp(symbol, "_Z", 2) == 0;
@@ -50,7 +63,9 @@ char *ff__ptx_source_name(const char *symbol, bool with_parameters) {
     if (name == NULL)
         return strdup(symbol);
     cut_void(name);
-    if (!with_parameters)
+    if (!whole) {
         cut_parameters(name);
+        cut_scopes(name);
+    }
     return name;
 }

@@ -3,6 +3,7 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cstdio>
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 namespace cg = cooperative_groups;
@@ -50,6 +51,12 @@ __global__ void halves(const float *in, unsigned short *out, float *sums, int co
     half2 pair = __halves2half2(x, __float2half(1.0f));
     pair = __hfma2(pair, pair, __float2half2_rn(0.5f));
     sums[i] = __low2float(pair) + __high2float(pair) * scale;
+}
+
+__global__ void bfloats(const float *in, __nv_bfloat16 *out, int count) {
+    int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < count)
+        out[i] = __float2bfloat16(in[i]) * __nv_bfloat16(3);
 }
 
 static int wrong(const char *what, int i) {
@@ -103,6 +110,34 @@ static int check_halves() {
     return 0;
 }
 
+/* Of the two that a number lies between, the nearer one, or the even one. */
+static float nearest_bfloat(float x) {
+    float down = __builtin_bit_cast(float, __builtin_bit_cast(unsigned, x) & 0xffff0000);
+    float up = __builtin_bit_cast(float, (__builtin_bit_cast(unsigned, x) & 0xffff0000) + 0x10000);
+    double below = (double)x - down, above = (double)up - x;
+    bool is_even = !(__builtin_bit_cast(unsigned, down) & 0x10000);
+    return below < above || (below == above && is_even) ? down : up;
+}
+
+static int check_bfloats() {
+    const int count = 4096;
+    float *in;
+    __nv_bfloat16 *out;
+    cudaMallocManaged(&in, count * sizeof *in);
+    cudaMallocManaged(&out, count * sizeof *out);
+    for (int i = 0; i < count; i++)
+        in[i] = __builtin_bit_cast(float, 0x3f800000 + (unsigned)i * 0x2800); /* also halfway */
+    bfloats<<<(count + 255) / 256, 256>>>(in, out, count);
+    if (cudaDeviceSynchronize())
+        return wrong("bfloats", 0);
+    for (int i = 0; i < count; i++) {
+        float rounded = nearest_bfloat(in[i]), product = nearest_bfloat(rounded * 3);
+        if (__bfloat162float(__nv_bfloat16(in[i])) != rounded || (float)out[i] != product)
+            return wrong("bfloats", i);
+    }
+    return !(__nv_bfloat16(1.0f) < __nv_bfloat16(2) && -__nv_bfloat16(1) == __nv_bfloat16(-1.0));
+}
+
 int main() {
-    return check_groups() || check_halves();
+    return check_groups() || check_halves() || check_bfloats();
 }

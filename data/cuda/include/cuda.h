@@ -14,6 +14,8 @@ extern "C" {
 #endif
 
 #define CUDA_VERSION 12080
+#define CUDAAPI
+#define CUDA_CB
 
 typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;

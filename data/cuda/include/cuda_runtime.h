@@ -27,6 +27,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "cuda.h" /* also which version of CUDA this is */
+#include "cuda_device_runtime_api.h"
+
 #include "farfault/atomics.h"
 #include "farfault/bits.h"
 #include "farfault/elementary.h"

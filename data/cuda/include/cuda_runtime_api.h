@@ -10,6 +10,8 @@
 #include <stddef.h>
 
 #define CUDART_VERSION 12080
+#define CUDARTAPI
+#define CUDART_CB
 
 /* ---- results ---- */
 

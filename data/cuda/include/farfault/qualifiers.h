@@ -2,7 +2,15 @@
 #ifndef FF_CUDA_QUALIFIERS_H
 #define FF_CUDA_QUALIFIERS_H
 
+/* Libraries that have qualifiers of their own for other compilers leave these alone where they see
+ * that there are some. */
+#define __HOST_DEFINES_H__
+#define __DRIVER_TYPES_H__
+
 #ifdef __CUDA__
+#ifndef __CUDACC__
+#define __CUDACC__ 1 /* in both passes, as every compiler of CUDA says */
+#endif
 #define __global__             __attribute__((global))
 #define __device__             __attribute__((device))
 #define __host__               __attribute__((host))
