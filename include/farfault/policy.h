@@ -166,6 +166,7 @@ struct ff_fault_advice {
      * backend that cannot map remotely migrates the faulted ones like the others. */
     struct ff_mask remote;
     uint32_t granule; /* of the block's memory, if it holds none there yet */
+    bool one_request; /* model.h: the pages cross the link as one request */
 };
 
 /* What a piece of advice asks for. What a backend cannot do is dropped (FF_DROP_UNSUPPORTED): the
@@ -198,6 +199,7 @@ struct ff_advice {
     uint32_t launch;   /* the execution ID it is expected to serve, or FF_NONE */
     uint32_t granule;  /* FF_BRING: of the block's memory, if it holds none on the tier yet */
     bool ceases;       /* FF_SAMPLE: no more samples */
+    bool joins;        /* FF_BRING, model.h: the pages are part of the tier's latest request */
     uint64_t ready_ns; /* model.h: when the policy has come to this; 0: now */
 };
 

@@ -4,8 +4,9 @@
  * and fine-tuned while it runs. IPC is by GPGPU-Sim's cycles, which leave out what a far fault
  * costs beyond its transfer; total IPC has it in (UVMSmart adds 45 us a fault afterwards).
  *
- * Everything is run twice: to its end, and cut where the paper's runs end, which simulate a number
- * of instructions that its Table 10 prints. A program that ends before that is run to its end. */
+ * Everything is run twice: cut where the paper's runs end, which simulate a number of instructions
+ * that its Table 10 prints, and to its end. A program that ends before that is run to its end. The
+ * runs of its Figure 11 are the first 2 M instructions of one program. */
 #include "base/checksum.h"
 #include "base/new_file.h"
 #include "cli/cli.h"
@@ -48,10 +49,14 @@ enum column {
     NVIDIA,
     NVIDIA_1,
     ORACLE,
-    LEAF,             /* without any prediction */
-    HLSH,             /* at 1, 2, 5, 10 us, as the others */
-    WAITS = HLSH + 4, /* not fine-tuned: of these only the order is of interest */
-    TREE = WAITS + 4,
+    LEAF,         /* without any prediction, cut into transfers as UVMSmart's are */
+    LEAF_REQUEST, /* the same, as one request */
+    HLSH_CUT,
+    HLSH,              /* at 1, 2, 5, 10 us, as the others */
+    FIRST = HLSH + 4,  /* predictions at first accesses, too, that bring a leaf */
+    WAITS = FIRST + 4, /* not fine-tuned: of these only the order is of interest */
+    FIRST_WAITS = WAITS + 4,
+    TREE = FIRST_WAITS + 4,
     OWN = TREE + 4, /* not pre-trained */
     CONTEXT,        /* ours: tables instead of a network */
     COLUMNS
@@ -68,14 +73,24 @@ static const struct {
     [NVIDIA_1] = {"nvidia-1", false},
     [ORACLE] = {"oracle", false},
     [LEAF] = {"demand:prefetch=sequential,evict=lru-2m", false},
+    [LEAF_REQUEST] = {"hlsh:steps=0", false}, /* it knows nothing, and learns nothing */
+    [HLSH_CUT] = {"hlsh:request=0,latency=1us", true},
     [HLSH] = {"hlsh:latency=1us", true},
     [HLSH + 1] = {"hlsh:latency=2us", true},
     [HLSH + 2] = {"hlsh:latency=5us", true},
     [HLSH + 3] = {"hlsh:latency=10us", true},
+    [FIRST] = {"hlsh:touches=1,bring=1,latency=1us", true},
+    [FIRST + 1] = {"hlsh:touches=1,bring=1,latency=2us", true},
+    [FIRST + 2] = {"hlsh:touches=1,bring=1,latency=5us", true},
+    [FIRST + 3] = {"hlsh:touches=1,bring=1,latency=10us", true},
     [WAITS] = {"hlsh:latency=1us,wait=1,steps=0", true},
     [WAITS + 1] = {"hlsh:latency=2us,wait=1,steps=0", true},
     [WAITS + 2] = {"hlsh:latency=5us,wait=1,steps=0", true},
     [WAITS + 3] = {"hlsh:latency=10us,wait=1,steps=0", true},
+    [FIRST_WAITS] = {"hlsh:touches=1,bring=1,latency=1us,wait=1,steps=0", true},
+    [FIRST_WAITS + 1] = {"hlsh:touches=1,bring=1,latency=2us,wait=1,steps=0", true},
+    [FIRST_WAITS + 2] = {"hlsh:touches=1,bring=1,latency=5us,wait=1,steps=0", true},
+    [FIRST_WAITS + 3] = {"hlsh:touches=1,bring=1,latency=10us,wait=1,steps=0", true},
     [TREE] = {"hlsh-tree:latency=1us", true},
     [TREE + 1] = {"hlsh-tree:latency=2us", true},
     [TREE + 2] = {"hlsh-tree:latency=5us", true},
@@ -83,6 +98,17 @@ static const struct {
     [OWN] = {"hlsh-tree", false},
     [CONTEXT] = {"context", false},
 };
+
+/* A set of runs, and its tables. */
+struct part {
+    const char *programs;      /* the published rows of what is run */
+    bool cut;                  /* where the rows say */
+    const char *prefix, *what; /* of its tables */
+};
+
+static const struct part whole = {"programs", false, "", ""};
+static const struct part cut = {"programs", true, "cut.", "; runs cut as published"};
+static const struct part window = {"figure11", true, "figure11.", "; Figure 11"};
 
 struct hlsh_run {
     const json_t *program; /* the published row */
@@ -94,10 +120,10 @@ struct hlsh_run {
 struct hlsh_sim_repro {
     struct ff__gpu gpu;
     uint64_t seed;
-    bool cut;              /* what is run now: all is cut as the paper's runs are */
-    char model[256];       /* a file */
-    uint32_t checksum;     /* of the model */
-    struct hlsh_run *runs; /* [program][column] */
+    const struct part *part; /* what is run now */
+    char model[256];         /* a file */
+    uint32_t checksum;       /* of the model */
+    struct hlsh_run *runs;   /* [program][column] */
     unsigned programs;
 };
 
@@ -206,12 +232,15 @@ static void free_runs(struct hlsh_sim_repro *work) {
 /* One that has to be larger to be as long as the paper's has a workload of its own. */
 static const char *workload_of(const struct hlsh_sim_repro *work, const json_t *program) {
     const char *longer = ff__repro_text(program, "cut_workload");
-    return work->cut && longer[0] ? longer : ff__repro_text(program, "workload");
+    return work->part->cut && longer[0] ? longer : ff__repro_text(program, "workload");
 }
 
-/* Of warps; 0: the run is not cut. */
+/* Of warps; 0: the run is not cut. A program that is cut elsewhere than the paper prints says so.
+ */
 static uint64_t limit_of(const struct hlsh_sim_repro *work, const json_t *program) {
-    return work->cut ? (uint64_t)ff__repro_number(program, "instructions") / LANES : 0;
+    double elsewhere = ff__repro_number(program, "cut_instructions");
+    double limit = elsewhere > 0 ? elsewhere : ff__repro_number(program, "instructions");
+    return work->part->cut ? (uint64_t)limit / LANES : 0;
 }
 
 static void plan_runs(struct hlsh_sim_repro *work, const json_t *programs) {
@@ -253,7 +282,7 @@ static char *name_job(const void *self, unsigned index) {
     char model[32] = "", end[48] = "";
     if (columns[run->column].learned)
         snprintf(model, sizeof model, ", model %08x", (unsigned)work->checksum);
-    if (work->cut)
+    if (work->part->cut)
         snprintf(end, sizeof end, ", %llu instructions",
                  (unsigned long long)limit_of(work, run->program));
     return ff__text("%s: %s%s%s", workload, columns[run->column].system, model, end);
@@ -341,8 +370,8 @@ static double faults(const struct hlsh_sim_repro *work, unsigned program, enum c
 
 static json_t *add_table(const struct hlsh_sim_repro *work, json_t *tables, const char *id,
                          const char *what) {
-    char *full = ff__text("%s%s", work->cut ? "cut." : "", id);
-    char *text = ff__text("%s%s", what, work->cut ? "; runs cut as published" : "");
+    char *full = ff__text("%s%s", work->part->prefix, id);
+    char *text = ff__text("%s%s", what, work->part->what);
     json_t *table = ff__repro_table(tables, full, text);
     free(full);
     free(text);
@@ -364,15 +393,20 @@ static const struct program_row by_program[] = {
     {"10.walks.hlsh", "hit rate of walks: hlsh", "hit_r", HLSH, walk_hits},
     {"11.accuracy.uvmsmart", "accuracy: uvmsmart", "accuracy_u", UVMSMART, accuracy},
     {"11.accuracy.hlsh", "accuracy: hlsh", "accuracy_r", HLSH, accuracy},
+    {"11.accuracy.first", "accuracy: hlsh, predictions at first accesses", "accuracy_r", FIRST,
+     accuracy},
     {"11.coverage.uvmsmart", "coverage: uvmsmart", "coverage_u", UVMSMART, coverage},
     {"11.coverage.hlsh", "coverage: hlsh", "coverage_r", HLSH, coverage},
     {"11.unity.uvmsmart", "unity: uvmsmart", "unity_u", UVMSMART, unity},
     {"11.unity.hlsh", "unity: hlsh", "unity_r", HLSH, unity},
     {"11.unity.tree", "unity: hlsh-tree", "unity_r", TREE, unity},
-    {"figure10.hlsh", "total IPC, uvmsmart = 1: hlsh at 1 us", "ipc", HLSH, total},
-    {"figure10.tree", "total IPC, uvmsmart = 1: hlsh-tree at 1 us", "ipc", TREE, total},
+    {"figure10.hlsh", "IPC, uvmsmart = 1: hlsh at 1 us", "ipc", HLSH, ipc},
+    {"figure10.first", "IPC, uvmsmart = 1: hlsh at 1 us, predictions at first accesses", "ipc",
+     FIRST, ipc},
+    {"total.hlsh", "total IPC, uvmsmart = 1: hlsh at 1 us", "ipc", HLSH, total},
+    {"total.tree", "total IPC, uvmsmart = 1: hlsh-tree at 1 us", "ipc", TREE, total},
     {"11.unity.context", "unity: context", NULL, CONTEXT, unity},
-    {"figure10.context", "total IPC, uvmsmart = 1: context", NULL, CONTEXT, total},
+    {"total.context", "total IPC, uvmsmart = 1: context", NULL, CONTEXT, total},
     {"figure12.hlsh", "link traffic, uvmsmart = 1: hlsh", NULL, HLSH, traffic},
     {"figure12.demand", "link traffic, uvmsmart = 1: only what is asked for", NULL, DEMAND,
      traffic},
@@ -426,41 +460,37 @@ static void system_table(const struct hlsh_sim_repro *work, const struct ff__rep
     json_t *table = add_table(work, tables, id, what);
     for (unsigned c = 0; c < COLUMNS; c++)
         ff__repro_row(table, columns[c].system,
-                      c == HLSH ? ff__repro_number(means, member) : (double)NAN,
+                      c == HLSH || c == FIRST ? ff__repro_number(means, member) : (double)NAN,
                       geomean(work, ours, (enum column)c));
 }
 
-static void mean_table(const struct hlsh_sim_repro *work, const struct ff__repro_plan *plan,
-                       json_t *tables) {
+/* Means as the paper forms them: geometric ones of accuracy and coverage, arithmetic ones of hit
+ * rate and unity (those of its Table 11 are the ones that it prints). */
+static void mean_tables(const struct hlsh_sim_repro *work, const struct ff__repro_plan *plan,
+                        json_t *tables) {
     static const struct {
-        const char *name, *member;
-        enum column column;
+        const char *id, *what, *uvmsmart, *hlsh;
+        double (*mean)(const struct hlsh_sim_repro *work, figure *ours, enum column column);
         figure *ours;
-    } rows[] = {
-        {"hit rate, uvmsmart", "hit_u", UVMSMART, hit_rate},
-        {"hit rate, hlsh", "hit_r", HLSH, hit_rate},
-        {"accuracy, uvmsmart", "accuracy_u", UVMSMART, accuracy},
-        {"accuracy, hlsh", "accuracy_r", HLSH, accuracy},
-        {"coverage, uvmsmart", NULL, UVMSMART, coverage},
-        {"coverage, hlsh", "coverage_r", HLSH, coverage},
-        {"unity, uvmsmart", "unity_u", UVMSMART, unity},
-        {"unity, hlsh", "unity_r", HLSH, unity},
-        {"hit rate, hlsh-tree", "hit_r", TREE, hit_rate},
-        {"accuracy, hlsh-tree", "accuracy_r", TREE, accuracy},
-        {"coverage, hlsh-tree", "coverage_r", TREE, coverage},
-        {"unity, hlsh-tree", "unity_r", TREE, unity},
-        {"hit rate, context", NULL, CONTEXT, hit_rate},
-        {"accuracy, context", NULL, CONTEXT, accuracy},
-        {"coverage, context", NULL, CONTEXT, coverage},
-        {"unity, context", NULL, CONTEXT, unity},
-        {"hit rate, oracle", NULL, ORACLE, hit_rate},
+    } made[] = {
+        {"means.hit", "hit rate, arithmetic means", "hit_u", "hit_r", mean, hit_rate},
+        {"means.accuracy", "accuracy, geometric means", "accuracy_u", "accuracy_r", geomean,
+         accuracy},
+        {"means.coverage", "coverage, geometric means", "coverage_u", "coverage_r", geomean,
+         coverage},
+        {"means.unity", "unity, arithmetic means", "unity_u", "unity_r", mean, unity},
     };
     const json_t *means = json_object_get(plan->published, "means");
-    json_t *table = add_table(work, tables, "means", "arithmetic means over the programs");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        ff__repro_row(table, rows[i].name,
-                      rows[i].member ? ff__repro_number(means, rows[i].member) : (double)NAN,
-                      mean(work, rows[i].ours, rows[i].column));
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        json_t *table = add_table(work, tables, made[i].id, made[i].what);
+        for (unsigned c = 0; c < COLUMNS; c++) {
+            const char *member = c == UVMSMART ? made[i].uvmsmart : made[i].hlsh;
+            bool published = c == UVMSMART || c == HLSH || c == FIRST;
+            ff__repro_row(table, columns[c].system,
+                          published ? ff__repro_number(means, member) : (double)NAN,
+                          made[i].mean(work, made[i].ours, (enum column)c));
+        }
+    }
 }
 
 static void make_tables(const struct hlsh_sim_repro *work, const struct ff__repro_plan *plan,
@@ -469,8 +499,13 @@ static void make_tables(const struct hlsh_sim_repro *work, const struct ff__repr
         program_table(work, &by_program[i], tables);
     latency_table(work, plan, tables, "figure10.hlsh.kernels", "IPC, uvmsmart = 1: hlsh", HLSH,
                   ipc);
+    latency_table(work, plan, tables, "figure10.first.kernels",
+                  "IPC, uvmsmart = 1: hlsh, predictions at first accesses", FIRST, ipc);
     latency_table(work, plan, tables, "figure10.waits.kernels",
                   "IPC, uvmsmart = 1: hlsh, faults wait for their predictions", WAITS, ipc);
+    latency_table(work, plan, tables, "figure10.first.waits.kernels",
+                  "IPC, uvmsmart = 1: hlsh, predictions at first accesses, faults wait for theirs",
+                  FIRST_WAITS, ipc);
     latency_table(work, plan, tables, "figure10.tree.kernels", "IPC, uvmsmart = 1: hlsh-tree", TREE,
                   ipc);
     latency_table(work, plan, tables, "figure10.hlsh.total", "total IPC, uvmsmart = 1: hlsh", HLSH,
@@ -479,11 +514,29 @@ static void make_tables(const struct hlsh_sim_repro *work, const struct ff__repr
                   "total IPC, uvmsmart = 1: hlsh, faults wait for their predictions", WAITS, total);
     latency_table(work, plan, tables, "figure10.tree.total", "total IPC, uvmsmart = 1: hlsh-tree",
                   TREE, total);
-    mean_table(work, plan, tables);
+    mean_tables(work, plan, tables);
     system_table(work, plan, tables, "systems.ipc", "IPC, uvmsmart = 1", "ipc", ipc);
     system_table(work, plan, tables, "systems.total", "total IPC, uvmsmart = 1", "ipc", total);
     system_table(work, plan, tables, "systems.traffic", "link traffic, uvmsmart = 1", "traffic",
                  traffic);
+}
+
+/* Figure 11's axis begins at the launch. */
+static double cycles(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
+    const struct ff__sim_result *r = result_of(work, program, column);
+    double ns = r ? (double)(r->kernel_ns + work->gpu.launch_ns) : (double)NAN;
+    return ns * work->gpu.clock_hz / 1e9;
+}
+
+static void window_tables(const struct hlsh_sim_repro *work, json_t *tables) {
+    json_t *table = add_table(work, tables, "cycles", "cycles from the launch");
+    for (unsigned i = 0; i < work->programs; i++)
+        for (unsigned c = 0; c < COLUMNS; c++) {
+            const json_t *program = work->runs[i * COLUMNS].program;
+            const char *member = c == UVMSMART ? "cycles_u" : c == HLSH ? "cycles_r" : "";
+            ff__repro_row(table, columns[c].system, ff__repro_number(program, member),
+                          cycles(work, i, (enum column)c));
+        }
 }
 
 /* ---- all ---- */
@@ -504,15 +557,13 @@ static int prepare(struct hlsh_sim_repro *work) {
     return 0;
 }
 
-static int run_programs(struct hlsh_sim_repro *work, const struct ff__repro_plan *plan,
-                        json_t *tables) {
-    plan_runs(work, json_object_get(plan->published, "programs"));
+static int run_part(struct hlsh_sim_repro *work, const struct part *part,
+                    const struct ff__repro_plan *plan) {
+    work->part = part;
+    plan_runs(work, json_object_get(plan->published, part->programs));
     const struct ff__repro_runs runs = {work->programs * COLUMNS, run_job, name_job, found_by_job,
                                         work};
-    int status = ff__repro_run_all(plan, &runs);
-    if (!status)
-        make_tables(work, plan, tables);
-    return status;
+    return ff__repro_run_all(plan, &runs);
 }
 
 int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
@@ -521,11 +572,12 @@ int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
     if (status)
         return status;
     status = pretrain(&work, plan);
-    if (!status)
-        status = run_programs(&work, plan, tables);
-    work.cut = true;
-    if (!status)
-        status = run_programs(&work, plan, tables);
+    if (!status && !(status = run_part(&work, &cut, plan)))
+        make_tables(&work, plan, tables);
+    if (!status && !(status = run_part(&work, &window, plan)))
+        window_tables(&work, tables);
+    if (!status && !(status = run_part(&work, &whole, plan)))
+        make_tables(&work, plan, tables);
     remove(work.model);
     free_runs(&work);
     return status;

@@ -37,6 +37,7 @@ static enum ff_drop bring(struct ff__engine *engine, const struct ff_advice *adv
     if (ff_mask_empty(&wanted))
         return FF_DROP_PRESENT;
     job->granule = advice->granule;
+    job->joins = advice->joins;
     if (!ff__memory_take(engine, block, tier, FF_EVICT_FOR_PREFETCH, &none, &wanted, job)) {
         tell_no_room(engine, advice);
         return FF_DROP_NO_ROOM;

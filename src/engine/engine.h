@@ -38,6 +38,8 @@ struct ff__job {
     uint64_t owed;       /* the allocator's: pages of `in` whose memory the outs free */
     uint64_t preevicted; /* pages that the outs free for the reserve */
     uint32_t granule;    /* in which `in` would have memory allocated; 0: the device's own */
+    bool one_request;    /* `in` crosses its link as one request (struct ff_fault_advice) */
+    bool joins;          /* `in` is part of the link's latest request (struct ff_advice) */
     uint32_t out_count;
     uint64_t retry_ns;
     uint64_t begun_ns; /* when the first of its faults was to be served */

@@ -15,6 +15,7 @@ void ff__job_clear(struct ff__job *job) {
     job->out_count = 0;
     job->retry_ns = job->owed = job->preevicted = 0;
     job->granule = 0;
+    job->one_request = job->joins = false;
     job->in.status = 0;
     job->in.guest = false;
     ff_mask_clear(&job->in.left);
@@ -118,6 +119,7 @@ static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fa
         }
     }
     job->granule = answer->granule;
+    job->one_request = answer->one_request;
     struct ff_mask block = ff__block_pages(&engine->space, absent->block);
     struct ff_mask wanted = ff_mask_and(&answer->prefetch, &block);
     wanted = ff_mask_minus(&wanted, present);

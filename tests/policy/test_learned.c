@@ -233,6 +233,36 @@ static void test_leaf(void **state) {
     bench_close(&bench);
 }
 
+/* A fault's leaf and the page predicted for it are one request; what is predicted elsewhere, or
+ * brings a leaf, is a request of its own. */
+static void test_request(void **state) {
+    static const struct {
+        const char *set;
+        int to;
+        bool missed, one, joins;
+    } cases[] = {
+        {"request", 1, true, true, true},
+        {"request", 0, true, false, false},
+        {"bring", FF__BRING_LEAF, true, true, false},
+        {"touches", 1, false, true, false},
+    };
+    struct ff_mask page = ff_mask_of_page(0);
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct bench bench;
+        bench_open(&bench, model_path, cases[i].set, cases[i].to, NULL);
+        assert_int_equal(fault(&bench, 3, 37).one_request, cases[i].one);
+        walk(&bench, 0, 32);
+        if (!cases[i].missed)
+            arrive(&bench, &page, false);
+        struct ff_access access = access_of(0, 32, cases[i].missed);
+        show(&bench, &access);
+        assert_int_equal(bench.advice.count, 1);
+        assert_int_equal(bench.items[0].joins, cases[i].joins);
+        bench_close(&bench);
+    }
+}
+
 /* Half of four leaves is there: the tree brings the fourth. */
 static void test_tree(void **state) {
     struct bench bench;
@@ -474,14 +504,14 @@ static void test_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_predicts),     cmocka_unit_test(test_asks_once),
-        cmocka_unit_test(test_backlog),      cmocka_unit_test(test_live),
-        cmocka_unit_test(test_leaf),         cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_waits),        cmocka_unit_test(test_touches),
-        cmocka_unit_test(test_tunes),        cmocka_unit_test(test_learning_time),
-        cmocka_unit_test(test_faults_alone), cmocka_unit_test(test_anything),
-        cmocka_unit_test(test_size),         cmocka_unit_test(test_files),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_predicts),      cmocka_unit_test(test_asks_once),
+        cmocka_unit_test(test_backlog),       cmocka_unit_test(test_live),
+        cmocka_unit_test(test_leaf),          cmocka_unit_test(test_request),
+        cmocka_unit_test(test_tree),          cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_touches),       cmocka_unit_test(test_tunes),
+        cmocka_unit_test(test_learning_time), cmocka_unit_test(test_faults_alone),
+        cmocka_unit_test(test_anything),      cmocka_unit_test(test_size),
+        cmocka_unit_test(test_files),         cmocka_unit_test(test_text),
     };
     return cmocka_run_group_tests(tests, make_model, remove_model);
 }

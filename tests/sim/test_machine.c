@@ -53,6 +53,28 @@ static void test_links(void **state) {
     ff__links_fini(&links);
 }
 
+/* What joins a request takes what the request takes longer with it, as long as it has not passed.
+ */
+static void test_requests(void **state) {
+    (void)state;
+    const uint64_t leaf = 64 << 10, page = 4 << 10;
+    struct links links = {0};
+    read_machine("p3.8xlarge");
+    assert_int_equal(ff__links_init(&links, &machine.gpu, &machine, 4), 0);
+    const struct link *link = ff__link_between(&links, 0, 1);
+    uint64_t both = ff__link_transfer_ns(link, leaf + page),
+             first = ff__link_request_ns(&links, link, leaf, false, 0);
+    assert_int_equal(first, ff__link_transfer_ns(link, leaf));
+    ff__link_hold(&links, link, first * 1000, 0);
+    uint64_t second = ff__link_request_ns(&links, link, page, true, first * 1000 - 1);
+    assert_int_equal(first + second, both);
+    ff__link_hold(&links, link, second * 1000, 0);
+    uint64_t late = ff__link_request_ns(&links, link, page, true, both * 1000);
+    assert_int_equal(late, ff__link_transfer_ns(link, page));
+    assert_true(late > second);
+    ff__links_fini(&links);
+}
+
 #define JOBS 2
 
 /* A job that does not fit goes over its memory again and again, beside one that does. */
@@ -168,11 +190,9 @@ static void test_prediction_and_harvesting(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_links),
-        cmocka_unit_test(test_harvesting),
-        cmocka_unit_test(test_techniques),
-        cmocka_unit_test(test_prediction_and_harvesting),
+        cmocka_unit_test(test_files),      cmocka_unit_test(test_links),
+        cmocka_unit_test(test_requests),   cmocka_unit_test(test_harvesting),
+        cmocka_unit_test(test_techniques), cmocka_unit_test(test_prediction_and_harvesting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,23 @@ static void test_time_of_single_pages(void **state) {
     assert_int_equal(r.fault_ns, 2048 * UINT64_C(45000));
 }
 
+/* A leaf crosses the link as one request under the predictor, and as UVMSmart's pieces, which end
+ * after the faulting page, without `request`. Nothing has been learned, and nothing is predicted.
+ */
+static void test_requests(void **state) {
+    (void)state;
+    static struct ff__gpu preset;
+    struct ff_error error = {""};
+    const uint64_t leaf = 64 << 10, page = 4 << 10;
+    const struct little alone = {
+        .pages = 2048, .launches = 1, .ctas = 1, .warps = 1, .host_writes = true};
+    assert_int_equal(ff__gpu_read("gtx1080ti", GPU_FOLDER, &preset, &error), 0);
+    assert_int_equal(little_run(&alone, "gtx1080ti", "hlsh:steps=0", 0).link_in_ns,
+                     128 * ff__link_ns(&preset.in, leaf));
+    assert_int_equal(little_run(&alone, "gtx1080ti", "hlsh:steps=0,request=0", 0).link_in_ns,
+                     128 * (ff__link_ns(&preset.in, page) + ff__link_ns(&preset.in, leaf - page)));
+}
+
 /* The fault is seen outside its SM, batches are served, and what was loaded is there: none of it
  * overlaps. */
 static void check_stall(const char *gpu, uint64_t pages) {
@@ -391,6 +408,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_page_faults_once),
         cmocka_unit_test(test_time_of_single_pages),
+        cmocka_unit_test(test_requests),
         cmocka_unit_test(test_stall),
         cmocka_unit_test(test_waking),
         cmocka_unit_test(test_reserve),

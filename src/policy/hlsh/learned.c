@@ -153,8 +153,10 @@ static void follow(struct learned *learned, const struct ff_view *view,
     struct ff__guess guess = {0};
     bool found = ff__lookahead_predict(&learned->ahead, stream, view->now_ns, &guess);
     learned->records[access->block].ready_ns = guess.ready_ns;
-    if (found && ff__lookahead_place(&learned->ahead, view, &guess, &advice))
-        ff_advice_add(list, &advice);
+    if (!found || !ff__lookahead_place(&learned->ahead, view, &guess, &advice))
+        return;
+    advice.joins = advice.joins && token.missed; /* else there is no request of a leaf to join */
+    ff_advice_add(list, &advice);
 }
 
 static void tune(struct learned *learned, uint64_t now_ns, uint64_t instructions) {

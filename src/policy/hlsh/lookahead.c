@@ -53,6 +53,7 @@ int ff__lookahead_start(struct ff__lookahead *ahead, const struct ff_policy_env 
     ahead->learning_ns = (uint64_t)value[FF__LOOKAHEAD_LEARNING];
     ahead->measured = value[FF__LOOKAHEAD_MEASURED] != 0;
     ahead->bring = (enum ff__bring)value[FF__LOOKAHEAD_BRING];
+    ahead->request = value[FF__LOOKAHEAD_REQUEST] != 0;
     ahead->fresh = new_window();
     if (!ahead->fresh)
         return -ENOMEM;
@@ -108,6 +109,7 @@ static enum ff__neighbour_kind neighbours_of(const struct ff__lookahead *ahead) 
 void ff__lookahead_fault(const struct ff__lookahead *ahead, const struct ff_view *view,
                          const struct ff_fault_group *group, struct ff_fault_advice *advice) {
     ff__neighbours_advise(neighbours_of(ahead), view, group, NULL, advice);
+    advice->one_request = ahead->request;
 }
 
 /* ---- predictions ---- */
@@ -136,6 +138,7 @@ bool ff__lookahead_place(const struct ff__lookahead *ahead, const struct ff_view
         return false;
     advice->block = block;
     advice->ready_ns = guess->ready_ns;
+    advice->joins = ahead->request && ahead->bring == FF__BRING_PAGE;
     advice->pages = ff_mask_of_page(index);
     if (ahead->bring == FF__BRING_PAGE)
         return true;

@@ -35,6 +35,7 @@ struct ff__lookahead {
     uint64_t tuned_ns;            /* when what is being learned takes effect; virtual time */
     uint64_t learning_ns;
     bool virtual_time, measured;
+    bool request;   /* a leaf and what is predicted cross the link as one request */
     bool any_array; /* accesses do not say their array: what is predicted may lie in any */
     enum ff__bring bring;
 };
@@ -48,6 +49,7 @@ enum ff__lookahead_param {
     FF__LOOKAHEAD_STEPS,
     FF__LOOKAHEAD_LEARNING,
     FF__LOOKAHEAD_BRING,
+    FF__LOOKAHEAD_REQUEST,
     FF__LOOKAHEAD_PARAMS
 };
 
@@ -68,7 +70,10 @@ enum ff__lookahead_param {
                           "modelled time of one fine-tuning step; the paper charges none"),        \
         FF__LOOKAHEAD_ROW(BRING, "bring", FF_PARAM_INT, FF__BRING_PAGE, 0, FF__BRINGS - 1,         \
                           "for a prediction: 0 a page, 1 its leaf, 2 its tree; for a fault: "      \
-                          "its leaf, or tree")
+                          "its leaf, or tree"),                                                    \
+        FF__LOOKAHEAD_ROW(REQUEST, "request", FF_PARAM_BOOL, 1, 0, 1,                              \
+                          "what a fault and its prediction bring crosses the link as one "         \
+                          "request; 0: in runs that end at faulting pages, as UVMSmart's")
 
 /* Bytes of the arena for so many streams. */
 size_t ff__lookahead_arena(uint32_t streams);

@@ -31,14 +31,14 @@ static uint64_t *busy_ns(struct ff__sim_result *result, uint32_t from, uint32_t 
 }
 
 /* A block's pages hold the link as one: the driver hands them to the copy engine together, and
- * waits once. Returns when the last byte arrives. */
+ * waits once. `joins`: as part of the link's latest request. Returns when the last byte arrives. */
 static uint64_t send_pages(struct sim *sim, uint32_t from, uint32_t to, const struct ff_mask *pages,
-                           uint64_t time) {
+                           bool joins, uint64_t time) {
     const struct link *link = ff__link_between(&sim->links, from, to);
     uint64_t bytes = (uint64_t)ff_mask_count(pages) * FF_PAGE_SIZE;
     if (bytes == 0 || !sim->model->takes_time)
         return time;
-    uint64_t ns = ff__link_transfer_ns(link, bytes),
+    uint64_t ns = ff__link_request_ns(&sim->links, link, bytes, joins, time),
              free_at = ff__link_hold(&sim->links, link, ns * PS_PER_NS, time);
     *busy_ns(counters_at(sim, to == FF_TIER_HOST ? from : to), from, to) += ns;
     return free_at + (uint64_t)(link->model->latency_ns * (double)PS_PER_NS);
@@ -52,7 +52,7 @@ static struct ff_mask copied_in(const struct sim *sim, const struct transfer *tr
     return ff_mask_minus(sim->gpu->copies_empty ? &in->pages : &in->held, &transfer->fetched);
 }
 
-/* The first piece in which pages go over the link. */
+/* The first piece of pages that go over the link in runs. */
 static struct ff_mask first_piece(const struct sim *sim, const struct ff_mask *pages,
                                   const struct ff_mask *faulted) {
     struct ff_run run = {0, 0};
@@ -62,9 +62,16 @@ static struct ff_mask first_piece(const struct sim *sim, const struct ff_mask *p
     return ff_mask_of_run(run.first, fault < run.end ? fault + 1 : run.end);
 }
 
+/* The first piece of these pages, which are left of a way in. */
+static struct ff_mask first_piece_in(const struct sim *sim, const struct transfer *transfer,
+                                     const struct ff_mask *left) {
+    const struct ff__job *moves = &transfer->moves;
+    return moves->one_request ? *left : first_piece(sim, left, &moves->faulted);
+}
+
 static struct ff_mask next_piece(const struct sim *sim, const struct transfer *transfer) {
     struct ff_mask left = copied_in(sim, transfer);
-    return first_piece(sim, &left, &transfer->moves.faulted);
+    return first_piece_in(sim, transfer, &left);
 }
 
 /* ---- the way out, the way in ---- */
@@ -76,7 +83,7 @@ static uint64_t send_home(struct sim *sim, uint32_t tier, const struct ff_mask *
     uint64_t end = time;
     while (!ff_mask_empty(&left)) {
         struct ff_mask piece = first_piece(sim, &left, &none);
-        end = send_pages(sim, tier, FF_TIER_HOST, &piece, time);
+        end = send_pages(sim, tier, FF_TIER_HOST, &piece, false, time);
         left = ff_mask_minus(&left, &piece);
     }
     return end;
@@ -90,7 +97,7 @@ static uint64_t schedule_copy(struct sim *sim, struct ff__move *out, uint64_t ti
     if (out->lends) {
         counters->bytes_peer += bytes;
         ff__sim_left(sim, out->from.tier, out->block);
-        return send_pages(sim, out->from.tier, out->to.tier, &live, time);
+        return send_pages(sim, out->from.tier, out->to.tier, &live, false, time);
     }
     out->copied = live;
     ff__engine_take_dirty(sim->engine, out->block, &live); /* written from now on: dirty again */
@@ -130,7 +137,7 @@ static uint64_t schedule_fetch(struct sim *sim, struct transfer *transfer, uint3
     counters_at(sim, out->to.tier)->bytes_peer +=
         (uint64_t)ff_mask_count(&out->pages) * FF_PAGE_SIZE;
     ff__sim_left(sim, out->from.tier, out->block);
-    return send_pages(sim, out->from.tier, out->to.tier, &out->pages, time);
+    return send_pages(sim, out->from.tier, out->to.tier, &out->pages, false, time);
 }
 
 static uint64_t schedule_in(struct sim *sim, struct transfer *transfer, uint64_t time) {
@@ -144,8 +151,8 @@ static uint64_t schedule_in(struct sim *sim, struct transfer *transfer, uint64_t
     counters->bytes_in += (uint64_t)count * FF_PAGE_SIZE;
     counters->pages_in += count + ff_mask_count(&transfer->fetched);
     while (!ff_mask_empty(&left)) {
-        struct ff_mask piece = first_piece(sim, &left, &transfer->moves.faulted);
-        end = send_pages(sim, FF_TIER_HOST, in->to.tier, &piece, time);
+        struct ff_mask piece = first_piece_in(sim, transfer, &left);
+        end = send_pages(sim, FF_TIER_HOST, in->to.tier, &piece, transfer->moves.joins, time);
         left = ff_mask_minus(&left, &piece);
         if (!ff_mask_empty(&left))
             ff__sim_post(sim, end, EVENT_ARRIVE, transfer->device, transfer);

@@ -49,7 +49,9 @@ int ff__links_init(struct links *links, const struct ff__gpu *gpu,
     links->free_at = calloc(ports, sizeof *links->free_at);
     links->passed_at = calloc((size_t)tiers * tiers, sizeof *links->passed_at);
     links->copied_at = calloc((size_t)tiers * tiers, sizeof *links->copied_at);
-    if (!links->between || !links->free_at || !links->passed_at || !links->copied_at)
+    links->request = calloc((size_t)tiers * tiers, sizeof *links->request);
+    if (!links->between || !links->free_at || !links->passed_at || !links->copied_at ||
+        !links->request)
         return -ENOMEM;
     for (uint32_t from = 0; from < tiers; from++)
         for (uint32_t to = 0; to < tiers; to++)
@@ -63,11 +65,21 @@ void ff__links_fini(struct links *links) {
     free(links->free_at);
     free(links->passed_at);
     free(links->copied_at);
+    free(links->request);
 }
 
 uint64_t ff__link_transfer_ns(const struct link *link, uint64_t bytes) {
     uint64_t ns = ff__link_ns(link->model, bytes);
     return link->rate == 1 ? ns : (uint64_t)((double)ns / link->rate);
+}
+
+uint64_t ff__link_request_ns(struct links *links, const struct link *link, uint64_t bytes,
+                             bool joins, uint64_t time) {
+    uint64_t number = (uint64_t)(link - links->between), *request = &links->request[number];
+    uint64_t before = joins && links->copied_at[number] > time ? *request : 0;
+    *request = before + bytes;
+    uint64_t ns = ff__link_transfer_ns(link, before + bytes);
+    return before ? ns - ff__link_transfer_ns(link, before) : ns;
 }
 
 uint64_t ff__link_hold(struct links *links, const struct link *link, uint64_t ps, uint64_t time) {

@@ -24,6 +24,7 @@ struct links {
     uint64_t *free_at;    /* [port] when its last transfer so far has passed; ps */
     uint64_t *passed_at;  /* [from * tier_count + to] when its last remote access so far has; ps */
     uint64_t *copied_at;  /* [from * tier_count + to] and its last transfer; ps */
+    uint64_t *request;    /* [from * tier_count + to] bytes of its latest request */
 };
 
 /* Links every device with the host, one way each, and with every other device, over one port of
@@ -51,6 +52,11 @@ static inline uint64_t ff__link_free_at(const struct links *links, const struct 
 
 /* How long a transfer of so many bytes holds the link, in ns. */
 uint64_t ff__link_transfer_ns(const struct link *link, uint64_t bytes);
+
+/* The same for the link's next request, asked for at `time` (ps). What `joins` belongs to the
+ * latest request, if that has not passed yet: it takes what the request takes longer with it. */
+uint64_t ff__link_request_ns(struct links *links, const struct link *link, uint64_t bytes,
+                             bool joins, uint64_t time);
 
 /* Holds the link for so long, from `time` on or when it is free. Returns when it is free again (all
  * in ps). The last byte arrives the link's latency later. */
