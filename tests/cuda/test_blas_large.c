@@ -23,27 +23,37 @@ static void apply(cudaDataType type, const void *a, int n, bool turned, const do
         }
 }
 
-static int multiply(int n, cudaDataType ab, cudaDataType c, cublasComputeType_t compute,
-                    cublasOperation_t operation) {
+struct large {
+    const char *kernel;
+    int (*run)(const struct large *large, int n);
+    cudaDataType ab, c;
+    cublasComputeType_t compute;
+    cublasOperation_t operation;
+    int bytes; /* of an element of all matrices */
+};
+
+static int multiply(const struct large *large, int n) {
     double one = 1, zero = 0;
     const float narrow_one = 1, narrow_zero = 0;
-    bool wide = compute == CUBLAS_COMPUTE_64F;
+    bool wide = large->compute == CUBLAS_COMPUTE_64F;
     size_t count = (size_t)n * (size_t)n;
-    void *a = device_memory(count * size_of(ab)), *b = device_memory(count * size_of(ab));
-    void *product = device_memory(count * size_of(c));
-    fill(ab, a, n, 1);
-    fill(ab, b, n, 2);
-    OK(cublasGemmEx(handle, operation, CUBLAS_OP_N, n, n, n, wide ? (void *)&one : &narrow_one, a,
-                    ab, n, b, ab, n, wide ? (void *)&zero : &narrow_zero, product, c, n, compute,
+    void *a = device_memory(count * size_of(large->ab));
+    void *b = device_memory(count * size_of(large->ab));
+    void *product = device_memory(count * size_of(large->c));
+    fill(large->ab, a, n, 1);
+    fill(large->ab, b, n, 2);
+    OK(cublasGemmEx(handle, large->operation, CUBLAS_OP_N, n, n, n,
+                    wide ? (void *)&one : &narrow_one, a, large->ab, n, b, large->ab, n,
+                    wide ? (void *)&zero : &narrow_zero, product, large->c, n, large->compute,
                     CUBLAS_GEMM_DEFAULT));
     wait_for_all();
     double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
     double *z = malloc((size_t)n * sizeof *z);
     for (int i = 0; i < n; i++)
         x[i] = i % 5 + 1;
-    apply(ab, b, n, false, x, y);
-    apply(ab, a, n, operation != CUBLAS_OP_N, y, z);
-    apply(c, product, n, false, x, y);
+    apply(large->ab, b, n, false, x, y);
+    apply(large->ab, a, n, large->operation != CUBLAS_OP_N, y, z);
+    apply(large->c, product, n, false, x, y);
     bool right = memcmp(y, z, (size_t)n * sizeof *y) == 0;
     free(x);
     free(y);
@@ -54,23 +64,51 @@ static int multiply(int n, cudaDataType ab, cudaDataType c, cublasComputeType_t 
     return right ? 0 : 1;
 }
 
-static const struct large {
-    const char *kernel;
-    cudaDataType ab, c;
-    cublasComputeType_t compute;
-    cublasOperation_t operation;
-} cases[] = {
-    {"sgemm", CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLAS_OP_N},
-    {"sgemm", CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLAS_OP_T},
-    {"dgemm", CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUBLAS_OP_N},
-    {"hgemm", CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUBLAS_OP_N},
-    {"bfgemm", CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLAS_OP_T},
+/* A triangle with ones on its diagonal, and two more in each column, times columns of the numbers
+ * of their rows: these must come out. */
+static int solve(const struct large *large, int n) {
+    size_t count = (size_t)n * (size_t)n, rows = (size_t)n, wrong = 0;
+    float *a = device_memory(count * sizeof *a), *b = device_memory(count * sizeof *b);
+    const float one = 1;
+    (void)large;
+    memset(a, 0, count * sizeof *a);
+    for (size_t j = 0; j < rows; j++) {
+        a[j + j * rows] = 1;
+        for (size_t i = j + 1; i < rows && i <= j + 700; i += 333)
+            a[i + j * rows] = 1;
+    }
+    float *sums = calloc(rows, sizeof *sums);
+    for (size_t j = 0; j < rows; j++)
+        for (size_t i = j; i < rows; i++)
+            sums[i] += a[i + j * rows] * (float)(j % 7);
+    for (size_t j = 0; j < rows; j++)
+        memcpy(b + j * rows, sums, rows * sizeof *sums);
+    OK(cublasStrsm(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                   CUBLAS_DIAG_NON_UNIT, n, n, &one, a, n, b, n));
+    wait_for_all();
+    for (size_t i = 0; i < count; i++)
+        wrong += b[i] != (float)(i % rows % 7);
+    free(sums);
+    device_free(a);
+    device_free(b);
+    return wrong == 0 ? 0 : 1;
+}
+
+#define PRODUCT(kernel, ab, c, compute, operation, bytes)                                          \
+    { kernel, multiply, ab, c, compute, operation, bytes }
+static const struct large cases[] = {
+    PRODUCT("sgemm", CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLAS_OP_N, 12),
+    PRODUCT("sgemm", CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLAS_OP_T, 12),
+    PRODUCT("dgemm", CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUBLAS_OP_N, 24),
+    PRODUCT("hgemm", CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUBLAS_OP_N, 6),
+    PRODUCT("bfgemm", CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLAS_OP_T, 8),
+    {.kernel = "strsm", .run = solve, .bytes = 8},
 };
 #define CASES (sizeof cases / sizeof *cases)
 
 static int run_case(const struct large *large, int n) {
     begin(NULL);
-    int status = multiply(n, large->ab, large->c, large->compute, large->operation);
+    int status = large->run(large, n);
     end(NULL);
     return status;
 }
@@ -98,8 +136,7 @@ static void moves_little_more_than_the_matrices(void **state) {
     (void)state;
     for (size_t i = 0; i < CASES; i++) {
         int memory = SANITIZED ? 8 : 16; /* MiB */
-        double bytes = 2 * (double)size_of(cases[i].ab) + (double)size_of(cases[i].c);
-        int n = (int)sqrt(2 * memory * 1048576.0 / bytes);
+        int n = (int)sqrt(2 * memory * 1048576.0 / cases[i].bytes);
         char command[1024], out[16384];
         snprintf(
             command, sizeof command,

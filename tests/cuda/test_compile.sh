@@ -73,7 +73,7 @@ int main() {
 }
 END
 cat >product.cu <<'END'
-#include <cublas_v2.h>
+#include <cublas_api.h>
 #include <cuda_fp16.h>
 __global__ void fill(__half *a) { a[threadIdx.x] = __half(2.0f); }
 int main() {
@@ -84,7 +84,12 @@ int main() {
     fill<<<1, 4>>>(a);
     if (cublasHgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, 2, 2, 2, &one, a, 2, a, 2, &zero, a + 4, 2))
         return 1;
-    return cudaDeviceSynchronize() || (float)a[7] != 8 || cublasDestroy(handle) || cudaFree(a);
+    if (cudaDeviceSynchronize() || (float)a[7] != 8)
+        return 1;
+    if (cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, CUDA_R_16F, 1, a,
+                     CUDA_R_16F, 1, &one, a + 7, CUDA_R_16F, 1, CUDA_R_16F, CUBLAS_GEMM_DEFAULT))
+        return 1;
+    return cudaDeviceSynchronize() || (float)a[7] != 12 || cublasDestroy(handle) || cudaFree(a);
 }
 END
 compile product.cu -lcublas -Wall -Wextra -Werror -o product

@@ -134,6 +134,51 @@ size_t cublasGetCudartVersion(void);
 
 #ifdef __cplusplus
 }
+
+/* Programs for CUDA 10 name the type that is computed in. */
+static inline cublasComputeType_t ff_cublas_compute(cudaDataType type) {
+    switch (type) {
+    case CUDA_R_16F:
+        return CUBLAS_COMPUTE_16F;
+    case CUDA_R_32F:
+    case CUDA_C_32F:
+        return CUBLAS_COMPUTE_32F;
+    case CUDA_R_64F:
+    case CUDA_C_64F:
+        return CUBLAS_COMPUTE_64F;
+    case CUDA_R_32I:
+        return CUBLAS_COMPUTE_32I;
+    default:
+        return (cublasComputeType_t)0;
+    }
+}
+static inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
+                                          cublasOperation_t transb, int m, int n, int k,
+                                          const void *alpha, const void *a, cudaDataType typea,
+                                          int lda, const void *b, cudaDataType typeb, int ldb,
+                                          const void *beta, void *c, cudaDataType typec, int ldc,
+                                          cudaDataType compute, cublasGemmAlgo_t algorithm) {
+    return cublasGemmEx(handle, transa, transb, m, n, k, alpha, a, typea, lda, b, typeb, ldb, beta,
+                        c, typec, ldc, ff_cublas_compute(compute), algorithm);
+}
+static inline cublasStatus_t
+cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                    int m, int n, int k, const void *alpha, const void *const a[],
+                    cudaDataType typea, int lda, const void *const b[], cudaDataType typeb, int ldb,
+                    const void *beta, void *const c[], cudaDataType typec, int ldc, int count,
+                    cudaDataType compute, cublasGemmAlgo_t algorithm) {
+    return cublasGemmBatchedEx(handle, transa, transb, m, n, k, alpha, a, typea, lda, b, typeb, ldb,
+                               beta, c, typec, ldc, count, ff_cublas_compute(compute), algorithm);
+}
+static inline cublasStatus_t cublasGemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
+    const void *alpha, const void *a, cudaDataType typea, int lda, long long stridea, const void *b,
+    cudaDataType typeb, int ldb, long long strideb, const void *beta, void *c, cudaDataType typec,
+    int ldc, long long stridec, int count, cudaDataType compute, cublasGemmAlgo_t algorithm) {
+    return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, a, typea, lda,
+                                      stridea, b, typeb, ldb, strideb, beta, c, typec, ldc, stridec,
+                                      count, ff_cublas_compute(compute), algorithm);
+}
 #endif
 
 #endif

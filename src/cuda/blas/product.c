@@ -108,50 +108,48 @@ static void add_blocks(const struct product_job *job, int m, int n, int k, const
 
 /* ---- parts whose sums are in memory of ours ---- */
 
-/* Sums may be as many as fit into so much memory: columns may be long, which lie together. */
-#define SUMS         (32 << 20)
-#define SUMS_COLUMNS 512
+/* What is computed without halving it. Of each part a and the sums are copied once, so that it has
+ * as many columns, and as much is added up, as makes that little beside multiplying; columns may be
+ * long, which lie together, as far as their sums fit into so much memory. Ours. */
+#define SUMS      (32 << 20)
+#define COLUMNS   256
+#define DEPTH     512
+#define BLOCK     (1 << 19) /* elements of a that are copied at a time */
+#define MOST_OF_B (2 * COLUMNS * DEPTH)
 
 static bool is_small(const struct product_job *job, const struct part *part) {
-    if (job->keeps_sums)
-        return part->n <= SUMS_COLUMNS && part->m * part->n <= SUMS / (int64_t)job->size;
-    return part->m * part->n <= FF_BLAS_BLOCK && part->m * part->k <= FF_BLAS_BLOCK &&
-           part->k * part->n <= FF_BLAS_BLOCK;
+    bool is_shallow = job->keeps_sums || part->k <= DEPTH;
+    return part->n <= (job->keeps_sums ? 2 * COLUMNS : COLUMNS) && is_shallow &&
+           part->m * part->n <= SUMS / (int64_t)job->size;
 }
 
-/* Of the blocks of a and b that are multiplied at a time. */
-static int64_t block_k(const struct product_job *job, const struct part *part) {
-    return job->keeps_sums ? least(part->k, FF_BLAS_BLOCK / SUMS_COLUMNS / 2) : part->k;
-}
-static int64_t block_m(const struct product_job *job, const struct part *part) {
-    int64_t k = block_k(job, part);
-    return k == 0 ? part->m : least(part->m, FF_BLAS_BLOCK / k);
-}
-
-/* Adds what rows i to i + m of the part get from l to l + k. */
+/* Adds what rows i to i + m of the part get from l to l + k, with a block of b that is loaded. */
 static void add(const struct product_job *job, const struct part *part, int64_t i, int64_t l,
-                char *sums) {
-    const struct ff__blas_product *of = &job->of;
-    int64_t m = least(part->m - i, block_m(job, part)), k = least(part->k - l, block_k(job, part));
-    char *first = sums + (size_t)(part->m * part->n) * job->size;
-    char *second = first + (size_t)(m * k) * job->size;
-    struct block a = load(&of->a, part->i + i, part->l + l, m, k, of->wide, first);
-    struct block b = load(&of->b, part->l + l, part->j, k, part->n, of->wide, second);
-    add_blocks(job, (int)m, (int)part->n, (int)k, &a, &b, sums + (size_t)i * job->size,
+                int64_t m, int64_t k, const struct block *b, char *sums) {
+    char *numbers = b->numbers + (size_t)(least(part->k, DEPTH) * part->n) * job->size;
+    struct block a = load(&job->of.a, part->i + i, part->l + l, m, k, job->of.wide, numbers);
+    add_blocks(job, (int)m, (int)part->n, (int)k, &a, b, sums + (size_t)i * job->size,
                (int)part->m);
 }
 
+static void add_all(const struct product_job *job, const struct part *part, char *sums) {
+    const struct ff__blas_product *of = &job->of;
+    char *numbers = sums + (size_t)(part->m * part->n) * job->size;
+    int64_t deep = least(part->k, DEPTH), high = deep == 0 ? 0 : least(part->m, BLOCK / deep);
+    bool by_rows = of->a.row != 1; /* what lies together in a is multiplied in a row */
+    int64_t outer = by_rows ? high : part->m;
+    for (int64_t from = 0; deep != 0 && from < part->m; from += outer)
+        for (int64_t l = 0; l < part->k; l += deep) {
+            int64_t k = least(part->k - l, deep), end = least(part->m, from + outer);
+            struct block b = load(&of->b, part->l + l, part->j, k, part->n, of->wide, numbers);
+            for (int64_t i = from; i < end; i += high)
+                add(job, part, i, l, least(end - i, high), k, &b, sums);
+        }
+}
+
 static void compute(const struct product_job *job, const struct part *part, char *sums) {
-    int64_t m = block_m(job, part), k = block_k(job, part);
     begin(job, part, sums);
-    if (job->of.a.row == 1) /* by what lies together in a */
-        for (int64_t l = 0; l < part->k; l += k)
-            for (int64_t i = 0; i < part->m; i += m)
-                add(job, part, i, l, sums);
-    else
-        for (int64_t i = 0; i < part->m; i += m)
-            for (int64_t l = 0; l < part->k; l += k)
-                add(job, part, i, l, sums);
+    add_all(job, part, sums);
     for (int64_t j = 0; j < part->n; j++)
         ff__blas_store(&job->of.c, part->i, part->j + j, part->m, job->of.wide,
                        sums + (size_t)(j * part->m) * job->size);
@@ -256,10 +254,9 @@ int ff__blas_multiply(const struct ff__blas_product *product, struct ff__blas_nu
         job.of.k = 0;
     turn(&job.of);
     job.keeps_sums = ff__blas_size(product->c.type) < job.size;
-    int64_t most = job.keeps_sums ? SUMS / (int64_t)job.size : FF_BLAS_BLOCK;
-    char *sums = ff__scratch((size_t)(least(job.of.m * job.of.n, most) +
-                                      least(job.of.m * job.of.k, FF_BLAS_BLOCK) +
-                                      least(job.of.k * job.of.n, FF_BLAS_BLOCK)) *
+    char *sums = ff__scratch((size_t)(least(job.of.m * job.of.n, SUMS / (int64_t)job.size) +
+                                      least(job.of.m * job.of.k, BLOCK) +
+                                      least(job.of.k * job.of.n, MOST_OF_B)) *
                              job.size);
     if (sums == NULL)
         return -ENOMEM;

@@ -25,12 +25,8 @@ int ff__blas_multiply(const struct ff__blas_product *product, struct ff__blas_nu
 void ff__blas_lock(void);
 void ff__blas_unlock(void);
 
-/* Elements of a block, so that copying it takes a tenth of the time of multiplying it; rows or
- * columns that it may have however many of the others there are. Both are ours. */
-#define FF_BLAS_BLOCK (1 << 19)
+/* The larger one of a dimension's halves: a multiple of what a BLAS multiplies well. Ours. */
 #define FF_BLAS_LEAST 128
-
-/* The larger one of a dimension's halves. */
 static inline int64_t ff__blas_half(int64_t size) {
     return (size / 2 + FF_BLAS_LEAST - 1) / FF_BLAS_LEAST * FF_BLAS_LEAST;
 }
