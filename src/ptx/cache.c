@@ -106,10 +106,17 @@ static void name_of(const char *key, char out[FF__PTX_KEY + 3]) {
     snprintf(out, FF__PTX_KEY + 3, "%s.so", key);
 }
 
-static void sum_up(const char *key, const void *content, size_t size, uint8_t out[FF__PTX_DIGEST]) {
+/* What stands behind an object. */
+struct trailer {
+    uint8_t compiler[FF__PTX_DIGEST], sum[FF__PTX_DIGEST];
+};
+
+static void sum_up(const char *key, const uint8_t compiler[FF__PTX_DIGEST], const void *content,
+                   size_t size, uint8_t out[FF__PTX_DIGEST]) {
     struct ff__ptx_digest digest;
     ff__ptx_digest_start(&digest);
     ff__ptx_digest_add(&digest, key, FF__PTX_KEY);
+    ff__ptx_digest_add(&digest, compiler, FF__PTX_DIGEST);
     ff__ptx_digest_add(&digest, content, size);
     ff__ptx_digest_end(&digest, out);
 }
@@ -131,44 +138,48 @@ static int with_content(int object, int (*act)(void *self, const void *content, 
 
 struct whole {
     const char *key;
-    uint8_t expected[FF__PTX_DIGEST];
+    struct trailer expected;
 };
 
 static int is_whole(void *self, const void *content, size_t size) {
     struct whole *whole = self;
     uint8_t found[FF__PTX_DIGEST];
-    sum_up(whole->key, content, size, found);
-    return memcmp(found, whole->expected, sizeof found) == 0 ? 0 : -EBADMSG;
+    sum_up(whole->key, whole->expected.compiler, content, size, found);
+    return memcmp(found, whole->expected.sum, sizeof found) == 0 ? 0 : -EBADMSG;
 }
 
-static int copy_checked(int file, const char *key) {
+static int copy_checked(int file, const char *key, const uint8_t *compiler) {
     struct whole whole = {.key = key};
     struct stat about;
     if (fstat(file, &about) != 0)
         return -errno;
     if (!S_ISREG(about.st_mode) || about.st_uid != geteuid() || (about.st_mode & OTHERS_WRITE) != 0)
         return -EACCES;
-    if (about.st_size <= FF__PTX_DIGEST)
+    if (about.st_size <= (off_t)sizeof whole.expected)
         return -EBADMSG;
-    size_t size = (size_t)about.st_size - FF__PTX_DIGEST;
+    size_t size = (size_t)about.st_size - sizeof whole.expected;
     int object = ff__ptx_object_copy(file, size);
     if (object < 0)
         return object;
-    bool read_end = read(file, whole.expected, FF__PTX_DIGEST) == FF__PTX_DIGEST;
+    bool read_end = read(file, &whole.expected, sizeof whole.expected) == sizeof whole.expected;
     int code = read_end ? with_content(object, is_whole, &whole) : -EBADMSG;
+    if (code == 0 && compiler != NULL &&
+        memcmp(compiler, whole.expected.compiler, FF__PTX_DIGEST) != 0)
+        code = -ENOENT;
     if (code == 0)
         return object;
     close(object);
     return code;
 }
 
-int ff__ptx_cache_find(const struct ff__ptx_cache *cache, const char *key) {
+int ff__ptx_cache_find(const struct ff__ptx_cache *cache, const char *key,
+                       const uint8_t *compiler) {
     char name[FF__PTX_KEY + 3];
     name_of(key, name);
     if (cache->folder < 0)
         return -ENOENT;
     int file = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    int object = file < 0 ? -errno : copy_checked(file, key);
+    int object = file < 0 ? -errno : copy_checked(file, key, compiler);
     if (object >= 0)
         futimens(file, NULL); /* the last to go */
     else if (object == -EACCES || object == -EBADMSG || object == -ELOOP)
@@ -251,18 +262,21 @@ static void keep_limit(const struct ff__ptx_cache *cache) {
 struct addition {
     struct ff__new_file file;
     const char *key;
+    const uint8_t *compiler;
 };
 
 static int write_content(void *self, const void *content, size_t size) {
     struct addition *addition = self;
-    uint8_t sum[FF__PTX_DIGEST];
-    sum_up(addition->key, content, size, sum);
+    struct trailer trailer;
+    memcpy(trailer.compiler, addition->compiler, FF__PTX_DIGEST);
+    sum_up(addition->key, addition->compiler, content, size, trailer.sum);
     int code = ff__new_file_write(&addition->file, content, size);
-    return code != 0 ? code : ff__new_file_write(&addition->file, sum, sizeof sum);
+    return code != 0 ? code : ff__new_file_write(&addition->file, &trailer, sizeof trailer);
 }
 
-void ff__ptx_cache_add(const struct ff__ptx_cache *cache, const char *key, int object) {
-    struct addition addition = {.key = key};
+void ff__ptx_cache_add(const struct ff__ptx_cache *cache, const char *key, const uint8_t *compiler,
+                       int object) {
+    struct addition addition = {.key = key, .compiler = compiler};
     char path[FF__PTX_KEY + 48]; /* the very folder that was checked */
     snprintf(path, sizeof path, "/proc/self/fd/%d/%s.so", cache->folder, key);
     if (cache->folder < 0 || ff__new_file_open(&addition.file, path) != 0)

@@ -1,5 +1,5 @@
-/* Translated modules kept in a folder of the user's: files KEY.so, each a shared object and the
- * digest of key and object behind it.
+/* Translated modules kept in a folder of the user's: files KEY.so, each a shared object, behind it
+ * a digest that tells which compiler made it, and the digest of key, object and compiler.
  *
  * Caching is no condition of anything: a folder that cannot be used caches nothing. But one that
  * others can write to is refused, as what they put there would run. */
@@ -25,12 +25,14 @@ void ff__ptx_cache_close(struct ff__ptx_cache *cache);
 
 void ff__ptx_cache_key(const uint8_t digest[FF__PTX_DIGEST], char key[FF__PTX_KEY]);
 
-/* A copy (object.h), which is the caller's to close. A file that is damaged, or that others can
- * write to, is removed. -ENOENT and other errors: there is none. */
-int ff__ptx_cache_find(const struct ff__ptx_cache *cache, const char *key);
+/* `compiler`: FF__PTX_DIGEST bytes. A copy (object.h) of what this one made, of any if it is NULL;
+ * it is the caller's to close. A file that is damaged, or that others can write to, is removed.
+ * -ENOENT and other errors: there is none. */
+int ff__ptx_cache_find(const struct ff__ptx_cache *cache, const char *key, const uint8_t *compiler);
 
 /* Keeps a copy of the object, and removes those files that were not used for longest until all are
  * within the limit. What goes wrong changes nothing. */
-void ff__ptx_cache_add(const struct ff__ptx_cache *cache, const char *key, int object);
+void ff__ptx_cache_add(const struct ff__ptx_cache *cache, const char *key, const uint8_t *compiler,
+                       int object);
 
 #endif

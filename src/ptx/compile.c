@@ -148,6 +148,9 @@ void ff__ptx_compiler_identify(const struct ff__ptx_compiler *compiler,
         ff__ptx_digest_add(digest, &about.st_mtim, sizeof about.st_mtim);
     }
     free(real);
+}
+
+void ff__ptx_compiler_add_target(struct ff__ptx_digest *digest) {
     for (size_t i = 0; i < FLAGS; i++)
         add_text(digest, flags[i]);
     add_processor(digest);

@@ -25,9 +25,11 @@ struct ff__ptx_compiler {
 int ff__ptx_compiler_find(struct ff__ptx_compiler *compiler, struct ff_error *error);
 void ff__ptx_compiler_free(struct ff__ptx_compiler *compiler);
 
-/* Adds to a digest what the compiler is, how it is called, and the processor it compiles for. */
+/* Adds to a digest what the compiler is. */
 void ff__ptx_compiler_identify(const struct ff__ptx_compiler *compiler,
                                struct ff__ptx_digest *digest);
+/* Adds how compilers are called, and the processor they compile for. */
+void ff__ptx_compiler_add_target(struct ff__ptx_digest *digest);
 
 /* Compiles a text. All signals are blocked in the calling thread, which is one of farfault. A copy
  * (object.h), which is the caller's to close; -ENOEXEC: the compiler failed, and the message has

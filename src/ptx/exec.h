@@ -28,14 +28,16 @@ struct ff__ptx_kernel;
 /* A kernel is compiled when it is first used, with small ones that stand beside it, unless the
  * cache has it; that of a small module begins here, in the background. `text` need not end in a
  * zero and is not needed after the call. -EINVAL: not PTX (the message has line and reason);
- * -ENOEXEC: no compiler; -EACCES: the cache's folder is not private; -ENOMEM, -ENOSPC. */
+ * -ENOEXEC: there is no compiler, and what begins here is not in the cache; -EACCES: the cache's
+ * folder is not private; -ENOMEM, -ENOSPC. */
 int ff__ptx_load(const char *text, size_t size, const struct ff__ptx_options *options,
                  struct ff__ptx_program **out, struct ff_error *error);
 /* No launch of it may be running. */
 void ff__ptx_unload(struct ff__ptx_program *program);
 
 /* Waits for its code. -ENOENT; -ENOTSUP: it is refused, and the message says why and in which line;
- * -ENOEXEC: the compiler failed, and the message has what it said; -ENOMEM, -ENOSPC. */
+ * -ENOEXEC: there is no compiler, or it failed and the message has what it said; -ENOMEM, -ENOSPC.
+ */
 int ff__ptx_kernel(struct ff__ptx_program *program, const char *name, struct ff__ptx_kernel **out,
                    struct ff_error *error);
 /* A variable in global or constant space; `size` may be NULL. -ENOENT; where variables have

@@ -35,8 +35,10 @@ struct code_unit {
 struct ff__ptx_build {
     struct ff__ptx_emit_options options;
     struct ff__ptx_compiler compiler;
+    struct ff_error no_compiler; /* why there is none */
     struct ff__ptx_cache cache;
-    struct ff__ptx_digest digest; /* of what the keys of all units begin with */
+    uint8_t maker[FF__PTX_DIGEST]; /* the compiler's digest in the cache */
+    struct ff__ptx_digest digest;  /* of what the keys of all units begin with */
     struct code_unit *units;
     uint32_t unit_count;
 
@@ -52,8 +54,19 @@ static void begin_key(struct ff__ptx_build *build, const char *text, size_t size
     ff__ptx_digest_start(&build->digest);
     ff__ptx_digest_add(&build->digest, ff__ptx_identity, strlen(ff__ptx_identity));
     ff__ptx_digest_add(&build->digest, options, sizeof options);
-    ff__ptx_compiler_identify(&build->compiler, &build->digest);
+    ff__ptx_compiler_add_target(&build->digest);
     ff__ptx_digest_add(&build->digest, text, size);
+}
+
+static bool has_compiler(const struct ff__ptx_build *build) {
+    return build->compiler.path != NULL;
+}
+
+static void identify_compiler(struct ff__ptx_build *build) {
+    struct ff__ptx_digest digest;
+    ff__ptx_digest_start(&digest);
+    ff__ptx_compiler_identify(&build->compiler, &digest);
+    ff__ptx_digest_end(&digest, build->maker);
 }
 
 static void key_of(const struct ff__ptx_build *build, const struct code_unit *unit,
@@ -139,7 +152,7 @@ static int make(struct ff__ptx_program *program, struct code_unit *unit, struct 
     code = use(program, unit, object, error);
     key_of(build, unit, key);
     if (code == 0)
-        ff__ptx_cache_add(&build->cache, key, object);
+        ff__ptx_cache_add(&build->cache, key, build->maker, object);
     close(object);
     return code;
 }
@@ -161,10 +174,14 @@ static void begin(struct ff__ptx_program *program, struct code_unit *unit) {
     struct ff__ptx_build *build = program->build;
     char key[FF__PTX_KEY];
     key_of(build, unit, key);
-    int object = ff__ptx_cache_find(&build->cache, key);
+    int object = ff__ptx_cache_find(&build->cache, key, has_compiler(build) ? build->maker : NULL);
     if (object >= 0) {
         settle(unit, use(program, unit, object, &unit->error));
         close(object);
+        return;
+    }
+    if (!has_compiler(build)) {
+        settle(unit, ff__fail(&unit->error, -ENOEXEC, "%s", build->no_compiler.message));
         return;
     }
     build->made = unit;
@@ -277,6 +294,15 @@ static int plan(struct ff__ptx_program *program, struct ff_error *error) {
     return code;
 }
 
+/* Without one, what is in the cache can be used. */
+static int find_compiler(struct ff__ptx_build *build, struct ff_error *error) {
+    int code = ff__ptx_compiler_find(&build->compiler, &build->no_compiler);
+    if (code == 0)
+        identify_compiler(build);
+    return code == 0 || code == -ENOEXEC ? 0
+                                         : ff__fail(error, code, "%s", build->no_compiler.message);
+}
+
 static int load(struct ff__ptx_program *program, const char *text, size_t size,
                 const struct ff__ptx_options *options, struct ff_error *error) {
     struct ff__ptx_build *build = program->build;
@@ -286,7 +312,7 @@ static int load(struct ff__ptx_program *program, const char *text, size_t size,
     if (code == 0)
         code = plan(program, error);
     if (code == 0)
-        code = ff__ptx_compiler_find(&build->compiler, error);
+        code = find_compiler(build, error);
     if (code == 0)
         code = ff__ptx_cache_open(options->cache, &build->cache, error);
     if (code != 0)
@@ -294,7 +320,8 @@ static int load(struct ff__ptx_program *program, const char *text, size_t size,
     begin_key(build, text, size);
     if (build->unit_count == 1)
         begin(program, build->units);
-    return 0;
+    bool failed = build->units->done && build->units->code != 0;
+    return !failed ? 0 : ff__fail(error, build->units->code, "%s", build->units->error.message);
 }
 
 int ff__ptx_load(const char *text, size_t size, const struct ff__ptx_options *options,

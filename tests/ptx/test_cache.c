@@ -14,6 +14,9 @@
 #define KEY_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 #define KEY_C "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
 
+/* That made all objects. */
+static const uint8_t compiler[FF__PTX_DIGEST] = {1, 2, 3};
+
 static void unset_all(void) {
     static const char *const names[] = {"FARFAULT_PTX_CACHE", "FARFAULT_PTX_CACHE_SIZE",
                                         "XDG_CACHE_HOME", "HOME"};
@@ -45,14 +48,14 @@ static int object_of(char letter, size_t size) {
 
 static void add(const struct ff__ptx_cache *cache, const char *key, char letter, size_t size) {
     int object = object_of(letter, size);
-    ff__ptx_cache_add(cache, key, object);
+    ff__ptx_cache_add(cache, key, compiler, object);
     close(object);
 }
 
 /* What the cache finds: its size, or a negative errno. It must be all of one letter. */
 static long found(const struct ff__ptx_cache *cache, const char *key, char letter) {
     struct stat about;
-    int object = ff__ptx_cache_find(cache, key);
+    int object = ff__ptx_cache_find(cache, key, compiler);
     if (object < 0)
         return object;
     assert_int_equal(fstat(object, &about), 0);
@@ -183,7 +186,7 @@ static void expect_gone(const struct ff__ptx_cache *cache, int why) {
 
 static void removes_damaged_files(void **state) {
     (void)state;
-    enum { SIZE = 100 + FF__PTX_DIGEST };
+    enum { SIZE = 100 + 2 * FF__PTX_DIGEST };
     uint8_t bytes[SIZE + 1] = {0};
     struct ff__ptx_cache cache = opened(in_folder("c"));
     char path[256];
@@ -196,7 +199,8 @@ static void removes_damaged_files(void **state) {
         bytes[at] ^= 1;
         expect_gone(&cache, -EBADMSG);
     }
-    static const size_t sizes[] = {0, 1, FF__PTX_DIGEST, FF__PTX_DIGEST + 1, SIZE - 1, SIZE + 1};
+    static const size_t sizes[] = {
+        0, 1, FF__PTX_DIGEST, 2 * FF__PTX_DIGEST, 2 * FF__PTX_DIGEST + 1, SIZE - 1, SIZE + 1};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         write_file(path, bytes, sizes[i], 0600);
         expect_gone(&cache, -EBADMSG);
@@ -294,7 +298,7 @@ static void leaves_nothing_unfinished(void **state) {
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     little.rlim_max = before.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-    ff__ptx_cache_add(&cache, KEY_A, object);
+    ff__ptx_cache_add(&cache, KEY_A, compiler, object);
     void *content = NULL;
     int large = ff__ptx_object_new(1000, &content);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
@@ -312,7 +316,7 @@ static void *add_and_find(void *argument) {
     const struct ff__ptx_cache *cache = argument;
     for (unsigned i = 0; i < ROUNDS; i++) {
         add(cache, KEY_A, 'x', 300);
-        int object = ff__ptx_cache_find(cache, KEY_A);
+        int object = ff__ptx_cache_find(cache, KEY_A, compiler);
         if (object < 0 && object != -ENOENT) /* another thread removed it */
             return argument;
         if (object >= 0)

@@ -319,6 +319,19 @@ static void says_that_there_is_no_compiler(void **state) {
     assert_int_equal(runs(), 1);
 }
 
+static void needs_no_compiler_for_what_is_cached(void **state) {
+    (void)state;
+    use_copies();
+    load_and_unload();
+    setenv("FARFAULT_CC", "/nowhere/cc", 1);
+    struct ff__ptx_program *program = loaded();
+    expect_kernels(program);
+    ff__ptx_unload(program);
+    options.record = true;
+    expect_no_compiler("/nowhere/cc");
+    assert_int_equal(runs(), 1);
+}
+
 static void says_what_the_compiler_said(void **state) {
     static const struct {
         const char *script, *said;
@@ -598,6 +611,7 @@ int main(void) {
         CASE(refuses_a_folder_of_others),
         CASE(what_is_not_ptx),
         CASE(says_that_there_is_no_compiler),
+        CASE(needs_no_compiler_for_what_is_cached),
         CASE(says_what_the_compiler_said),
         CASE(says_that_a_compiler_does_not_start),
         CASE(goes_without_what_the_compiler_does_not_know),
