@@ -4,7 +4,7 @@
 #include "ptx/emit.h"
 #include "ptx/read.h"
 
-static const struct sample {
+static const struct {
     const char *name, *text;
 } samples[] = {
 #define FF_PTX_SAMPLE(name, text) {#name, text},
