@@ -44,6 +44,8 @@ says 2 "there is no command 'compil'; the nearest is compile" compil
 
 compile "$source/tests/cuda/groups.cu" -o groups -Wall -Wextra -Werror
 ./groups || fail "groups"
+compile "$source/tests/cuda/textures.cu" -o textures -Wall -Wextra -Werror
+./textures || fail "textures"
 compile "$source/tests/cuda/functions.cu" -o functions -Wall -Wextra -Werror
 ./functions || fail "functions"
 compile "$source/tests/cuda/accuracy.cu" -o accuracy -Wall -Wextra -Werror

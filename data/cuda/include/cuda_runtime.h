@@ -35,6 +35,7 @@
 #include "farfault/elementary.h"
 #include "farfault/functions.h"
 #include "farfault/mixed.h"
+#include "farfault/textures.h"
 #include "farfault/threads.h"
 #include "farfault/warps.h"
 #endif
