@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t element_size[] = {
-    [KERNEL_WORDS] = 4, [KERNEL_LONGS] = 8, [KERNEL_REALS] = 4, [KERNEL_DOUBLES] = 8};
+static const size_t element_size[] = {[KERNEL_WORDS] = 4,
+                                      [KERNEL_LONGS] = 8,
+                                      [KERNEL_HALVES] = 2,
+                                      [KERNEL_REALS] = 4,
+                                      [KERNEL_DOUBLES] = 8};
 
 void plan_shape(struct kernel_plan *plan, uint32_t grid, uint32_t block) {
     plan_shape_2(plan, grid, 1, block, 1);
@@ -63,6 +66,13 @@ float *plan_reals(struct kernel_plan *plan, size_t count) {
     return data;
 }
 
+uint16_t *plan_halves(struct kernel_plan *plan, size_t count) {
+    uint16_t *data = add(plan, KERNEL_HALVES, count);
+    for (size_t i = 0; i < count; i++)
+        data[i] = half_of(random_real(plan));
+    return data;
+}
+
 double *plan_doubles(struct kernel_plan *plan, size_t count) {
     double *data = add(plan, KERNEL_DOUBLES, count);
     for (size_t i = 0; i < count; i++)
@@ -82,6 +92,21 @@ int64_t *plan_longs(struct kernel_plan *plan, size_t count, uint32_t below) {
     for (size_t i = 0; i < count && below != 0; i++)
         data[i] = (int64_t)(plan_random(plan) % below);
     return data;
+}
+
+/* A carry out of the fraction is one more in the exponent. */
+uint16_t half_of(double value) {
+    int exponent;
+    double size = fabs(value), part = frexp(size, &exponent);
+    long bits = exponent < -13 ? lrint(ldexp(size, 24))
+                               : ((long)exponent + 13) * 1024 + lrint(ldexp(part, 11));
+    return (uint16_t)(bits | (signbit(value) ? 0x8000 : 0));
+}
+
+double half_value(uint16_t half) {
+    int exponent = half >> 10 & 31, fraction = half & 1023;
+    double size = exponent == 0 ? ldexp(fraction, -24) : ldexp(fraction + 1024, exponent - 25);
+    return half & 0x8000 ? -size : size;
 }
 
 void kernel_plan_make(struct kernel_plan *plan, const struct kernel_case *kernel, int32_t n) {
@@ -112,6 +137,8 @@ double kernel_element(enum kernel_type type, const void *data, size_t at) {
         return ((const int32_t *)data)[at];
     case KERNEL_LONGS:
         return (double)((const int64_t *)data)[at];
+    case KERNEL_HALVES:
+        return half_value(((const uint16_t *)data)[at]);
     case KERNEL_REALS:
         return (double)((const float *)data)[at];
     case KERNEL_DOUBLES:
@@ -138,9 +165,10 @@ long kernel_difference(const struct kernel_buffer *buffer, const void *found, do
 
 extern const struct kernel_topic linear_topic, sparse_topic, stencil_topic, scan_topic, sort_topic,
     histogram_topic, graph_topic, fourier_topic, reduce_topic, neural_topic, physics_topic,
-    polybench_topic;
+    polybench_topic, language_topic;
 
 const struct kernel_topic *const kernel_topics[] = {
-    &linear_topic, &sparse_topic,  &stencil_topic, &scan_topic,   &sort_topic,    &histogram_topic,
-    &graph_topic,  &fourier_topic, &reduce_topic,  &neural_topic, &physics_topic, &polybench_topic};
+    &linear_topic,    &sparse_topic,    &stencil_topic, &scan_topic,   &sort_topic,
+    &histogram_topic, &graph_topic,     &fourier_topic, &reduce_topic, &neural_topic,
+    &physics_topic,   &polybench_topic, &language_topic};
 const int kernel_topic_count = sizeof kernel_topics / sizeof *kernel_topics;

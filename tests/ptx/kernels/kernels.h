@@ -8,7 +8,7 @@
 
 enum { KERNEL_BUFFERS = 6, KERNEL_INTS = 4, KERNEL_FLOATS = 4 };
 
-enum kernel_type { KERNEL_WORDS, KERNEL_LONGS, KERNEL_REALS, KERNEL_DOUBLES };
+enum kernel_type { KERNEL_WORDS, KERNEL_LONGS, KERNEL_HALVES, KERNEL_REALS, KERNEL_DOUBLES };
 
 struct kernel_buffer {
     enum kernel_type type;
@@ -74,12 +74,17 @@ void plan_float(struct kernel_plan *plan, float value);
 
 /* Buffers, in the order of the parameters. The plan owns them. */
 float *plan_zeros(struct kernel_plan *plan, size_t count);
-float *plan_reals(struct kernel_plan *plan, size_t count); /* -1 to 1 */
+uint16_t *plan_halves(struct kernel_plan *plan, size_t count); /* -1 to 1, as f16 */
+float *plan_reals(struct kernel_plan *plan, size_t count);     /* -1 to 1 */
 double *plan_doubles(struct kernel_plan *plan, size_t count);
 int32_t *plan_words(struct kernel_plan *plan, size_t count, uint32_t below); /* 0: zeros */
 int64_t *plan_longs(struct kernel_plan *plan, size_t count, uint32_t below);
 
 uint32_t plan_random(struct kernel_plan *plan);
+
+/* The bits of f16, and what they stand for; both below 65520. */
+uint16_t half_of(double value);
+double half_value(uint16_t half);
 
 #define KERNEL_TOPIC(topic)                                                                        \
     const struct kernel_topic topic##_topic = {#topic, cases, (int)(sizeof cases / sizeof *cases)}

@@ -98,7 +98,7 @@ static void attention(const struct kernel_plan *plan) {
 }
 
 /* Pairs of f16 between 1/2 and 1, of both signs. */
-static void plan_halves(struct kernel_plan *plan, size_t pairs) {
+static void plan_pairs(struct kernel_plan *plan, size_t pairs) {
     int32_t *words = plan_words(plan, pairs, 0);
     for (size_t i = 0; i < pairs; i++) {
         uint32_t low = plan_random(plan) & 0x83ff, high = plan_random(plan) & 0x83ff;
@@ -114,8 +114,8 @@ static float half_at(const uint32_t *pairs, int32_t i) {
 
 static void plan_dense(struct kernel_plan *plan, int32_t n) {
     plan_shape_2(plan, (uint32_t)n / 32, (uint32_t)n / 16, 128, 1);
-    plan_halves(plan, (size_t)n * (size_t)n / 2);
-    plan_halves(plan, (size_t)n * (size_t)n / 2);
+    plan_pairs(plan, (size_t)n * (size_t)n / 2);
+    plan_pairs(plan, (size_t)n * (size_t)n / 2);
     plan_zeros(plan, (size_t)n * (size_t)n);
     plan_int(plan, n);
 }

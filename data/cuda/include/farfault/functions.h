@@ -179,7 +179,7 @@ FF_CUDA_DEVICE double tanh(double x) {
     if (fabs(x) < 0.55) {
         double sum = 1;
         for (int k = 20; k > 3; k--)
-            sum = fma(2 * x / k, sum, 1.0);
+            sum = fma(x * (2.0 / k), sum, 1.0);
         double s = x * x * (2.0 / 3) * sum, more = x * (x + s);
         return fma(x, (s - more) / (1 + x + more), x);
     }
@@ -247,7 +247,6 @@ FF_CUDA_DEVICE double pow(double x, double y) {
     }
 FF_CUDA_ROUNDED(sin)
 FF_CUDA_ROUNDED(cos)
-FF_CUDA_ROUNDED(tanh)
 #undef FF_CUDA_ROUNDED
 FF_CUDA_DEVICE float powf(float x, float y) {
     return (float)ff_cuda_pow(x, y, false);
@@ -264,6 +263,24 @@ FF_CUDA_DEVICE float expf(float x) {
 }
 FF_CUDA_DEVICE float exp(float x) {
     return expf(x);
+}
+/* Near 0 by Taylor's series. */
+FF_CUDA_DEVICE float tanhf(float x) {
+    float size = fabsf(x), z = x * x;
+    if (!(size < 0.55f))
+        return copysignf(1 - 2 / (expf(2 * size) + 1), x);
+    float sum = (float)(6404582.0 / 10854718875);
+    sum = fmaf(sum, z, (float)(-929569.0 / 638512875));
+    sum = fmaf(sum, z, 21844.0f / 6081075);
+    sum = fmaf(sum, z, -1382.0f / 155925);
+    sum = fmaf(sum, z, 62.0f / 2835);
+    sum = fmaf(sum, z, -17.0f / 315);
+    sum = fmaf(sum, z, 2.0f / 15);
+    sum = fmaf(sum, z, -1.0f / 3);
+    return fmaf(x * z, sum, x);
+}
+FF_CUDA_DEVICE float tanh(float x) {
+    return tanhf(x);
 }
 FF_CUDA_DEVICE float exp2f(float x) {
     return __nvvm_ex2_approx_f(x);
