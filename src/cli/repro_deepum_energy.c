@@ -19,7 +19,7 @@ static const double kernel_watts = 250 - 40;
 static const double core_watts = 2 * (155.0 - 65) / 32;
 
 /* J of a byte that moves between host and device: 10 pJ a bit for PCIe 3.0 at both ends, 20 for
- * DDR4 and 4 for HBM2 (O'Connor et al., MICRO 2017, for HBM2; the others are assumed) */
+ * DDR4 and 4 for HBM2. Assumed */
 static const double byte_joules = 8 * (10 + 20 + 4) * 1e-12;
 
 double ff__deepum_joules(const struct ff__simulated *simulated,
