@@ -36,7 +36,8 @@ package-test: package
 
 run: setup
 	cmake --preset release >/dev/null
-	cmake --build --preset release --target farfault_cli farfault_opencl examples/opencl/all
+	cmake --build --preset release --target farfault_cli farfault_opencl examples/opencl/all \
+	    farfault_cuda examples/cuda/all
 	scripts/run.sh
 
 # The last lines are ctest's.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A first look, in about three minutes: real OpenCL programs that need 1.5 times the memory of their
-# device.
+# A first look, in about three minutes: real programs that need 1.5 times the memory of their
+# device, all of them in OpenCL and one in CUDA, too.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -12,9 +12,9 @@ programs=$programs,srad,streamtriad
 own=specforest-plus,auto
 
 cat <<END
-Runs OpenCL programs of 64 MiB each on a software device with 42 MiB of memory. Each runs once
-beforehand, unmeasured, to have its kernels compiled. All results are checked; JSON of all but the
-first is in build/run.json.
+Runs programs of 64 MiB each on a software device with 42 MiB of memory. Each runs once
+beforehand, unmeasured, to have its kernels compiled. All results are checked; JSON of the
+last is in build/run.json.
 
 First bfs, whose accesses are random: most systems are stopped after 15 seconds.
 
@@ -23,7 +23,12 @@ build/farfault compare --programs bfs --size 64M --memory 66.7% --runs 1 --syste
     nvidia-1,specforest-plus,keep,auto \
     --timeout 15s | sed '/^geometric means/,$d'
 
-echo "Then 15 programs under nine systems."
+echo "Then one program in OpenCL and in CUDA."
+echo
+build/farfault compare --programs jacobi,jacobi-cuda --size 64M --memory 66.7% --runs 1 --systems \
+    nvidia-1,keep,auto --timeout 60s | sed '/^geometric means/,$d'
+
+echo "Then 15 programs in OpenCL under nine systems."
 echo
 exec build/farfault compare --programs "$programs" --size 64M --memory 66.7% --runs 1 \
     --systems "demand,nvidia,nvidia-1,nvidia-random,keep,deepum-plus,deepum-far,$own" \
