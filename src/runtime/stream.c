@@ -286,8 +286,9 @@ static struct queued_launch *copy_launch(const struct ff_launch *what, uint32_t 
         launch->what.strides =
             memcpy(launch->memory + arguments + operands + name, what->strides, strides);
     launch->what.operands = (const void *const *)(void *)(launch->memory + arguments);
+    const size_t parts = 4 * (size_t)workers;
     if (launch->what.chunk == 0)
-        launch->what.chunk = what->grid / (4 * (size_t)workers) + 1;
+        launch->what.chunk = what->grid < parts ? 1 : what->grid / parts;
     return launch;
 }
 
