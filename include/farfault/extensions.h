@@ -22,6 +22,7 @@ struct ff_sample_round {
     uint32_t range, launch, tier;
     const struct ff_sample *items;
     uint32_t count;
+    uint64_t accesses; /* to the range since then; 0: not known */
 };
 
 struct ff_sample_hooks {

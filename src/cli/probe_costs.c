@@ -169,6 +169,7 @@ static void put_rest(json_t *device, const struct ff__costs *costs,
              "src/backend/soft/in.c: pages without content are zeroed");
     put_whole(device, "remote_ns", 0, unused);
     put_whole(device, "remote_link_ns", 0, unused);
+    put_word(device, "tracker_sees", "accesses", unused);
     put_whole(device, "sample_interval", 10000, unused);
     put_whole(device, "sample_ns", 0, unused);
     put_whole(device, "sample_page_ns", 0, unused);

@@ -228,6 +228,12 @@ static struct ratio faster(const struct forest_run *base, const struct forest_ru
                           (double)other->simulated.result.time_ns};
 }
 
+/* By cycles of kernels, as GPGPU-Sim prints them: without what faults cost beyond transfers. */
+static struct ratio kernels(const struct forest_run *base, const struct forest_run *other) {
+    return (struct ratio){(double)base->simulated.result.kernel_ns,
+                          (double)other->simulated.result.kernel_ns};
+}
+
 static struct ratio thrashed(const struct forest_run *base, const struct forest_run *other) {
     return (struct ratio){(double)other->simulated.result.thrashed,
                           (double)base->simulated.result.thrashed};
@@ -259,8 +265,8 @@ static const struct metric {
     struct ratio (*of)(const struct forest_run *base, const struct forest_run *other);
     bool sums;
 } metrics[] = {
-    {"faster", faster, false},        {"thrashed", thrashed, true}, {"untouched", untouched, true},
-    {"remigrated", remigrated, true}, {"driver", driver, true},
+    {"faster", faster, false},      {"kernels", kernels, false},      {"thrashed", thrashed, true},
+    {"untouched", untouched, true}, {"remigrated", remigrated, true}, {"driver", driver, true},
 };
 
 static const struct metric *metric_of(const struct forest_repro *work, const json_t *table) {

@@ -13,7 +13,7 @@
 #define FLOOR 10000ul
 #define MOST  600u
 
-static const struct ff__class_limits limits = {80, 60, 40, false};
+static const struct ff__class_limits limits = {80, 60, 40, false, false};
 
 static struct ff_sample sample_of(uint64_t page, uint32_t rank) {
     return (struct ff_sample){.block = (uint32_t)(page / FF_BLOCK_PAGES),
@@ -84,6 +84,21 @@ static void test_leaves(void **state) {
     samples[2].page_count = 1;
     samples[1].page_count = 1;
     assert_int_equal(ff__classify(&limits, &range, samples, 3), FF__CLASS_LOW_INTENSITY);
+}
+
+/* Two pages that were accessed 39, and 40 times, of 100; not known how often: pages count. */
+static void test_accesses(void **state) {
+    (void)state;
+    struct ff__class_limits accesses = limits;
+    struct ff_sample samples[3] = {sample_of(70, 0), sample_of(0, 1), sample_of(69, 2)};
+    struct ff__class_range range = {.page_count = 100, .accesses = 39};
+    accesses.accesses = true;
+    assert_int_equal(ff__classify(&accesses, &range, samples, 3), FF__CLASS_LOW_INTENSITY);
+    range.accesses = 40;
+    assert_int_equal(ff__classify(&accesses, &range, samples, 3), FF__CLASS_HIGH_INTENSITY);
+    assert_int_equal(ff__classify(&limits, &range, samples, 3), FF__CLASS_LOW_INTENSITY);
+    range.accesses = 0;
+    assert_int_equal(ff__classify(&accesses, &range, samples, 3), FF__CLASS_LOW_INTENSITY);
 }
 
 /* A range that begins inside a block: pages are counted from its own first one. */
@@ -194,10 +209,10 @@ static void test_large(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line),   cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_leaves), cmocka_unit_test(test_intensity),
-        cmocka_unit_test(test_lead),   cmocka_unit_test(test_twin),
-        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_line),      cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_leaves),    cmocka_unit_test(test_accesses),
+        cmocka_unit_test(test_intensity), cmocka_unit_test(test_lead),
+        cmocka_unit_test(test_twin),      cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,7 @@ static struct {
     uint32_t strided;
     struct seen seen[ROUNDS];
     uint32_t seen_count;
+    uint64_t accesses; /* of the last round */
     /* of the first range's pages at the end of a launch */
     uint32_t used, unused, unknown;
     bool ascending; /* later pages were used later */
@@ -83,7 +84,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
 
 static void on_samples(void *state, const struct ff_view *view, const struct ff_sample_round *round,
                        struct ff_advice_list *advice) {
-    static const struct ff__class_limits limits = {80, 60, 40, false};
+    static const struct ff__class_limits limits = {80, 60, 40, false, false};
     static bool rank_taken[1 << 16], page_taken[1 << 16];
     const struct ff_range *range = &view->ranges[round->range];
     const struct ff__class_range pages = {.first_block = range->first_block,
@@ -92,6 +93,7 @@ static void on_samples(void *state, const struct ff_view *view, const struct ff_
     (void)state;
     assert_true(watch.seen_count < ROUNDS);
     assert_int_equal(round->tier, 1);
+    watch.accesses = round->accesses;
     *seen = (struct seen){.range = round->range,
                           .launch = round->launch,
                           .count = round->count,
@@ -189,8 +191,11 @@ static const struct ff__workload_type stream_type = {
 
 static struct ff__gpu gpu;
 
-static struct ff__sim_result run(struct stream *stream, const char *system, uint64_t memory) {
+/* `with`: members of the device with other values, or "". */
+static struct ff__sim_result run_with(struct stream *stream, const char *system, uint64_t memory,
+                                      const char *with) {
     static bool known;
+    char spec[64];
     struct ff__array arrays[RANGES] = {0};
     struct ff__workload workload = {.type = &stream_type,
                                     .name = "stream",
@@ -209,11 +214,16 @@ static struct ff__sim_result run(struct stream *stream, const char *system, uint
     if (!known)
         assert_int_equal(ff__policy_register(FF__PREFETCH, &watcher.base, NULL), 0);
     known = true;
-    if (ff__gpu_read("gtx1080ti", GPU_FOLDER, &gpu, &error) ||
+    snprintf(spec, sizeof spec, "gtx1080ti%s%s", with[0] ? ":" : "", with);
+    if (ff__gpu_read_spec(spec, GPU_FOLDER, &gpu, &error) ||
         ff__system_parse(system, &config.system, &error) ||
         ff__sim_run(&config, &workload, &result, &error))
         fail_msg("%s", error.message);
     return result;
+}
+
+static struct ff__sim_result run(struct stream *stream, const char *system, uint64_t memory) {
+    return run_with(stream, system, memory, "");
 }
 
 static void start_watch(uint32_t arms) {
@@ -251,8 +261,23 @@ static void test_rounds(void **state) {
         assert_int_equal(seen->count, seen->last_page + 1);
         assert_in_range(seen->count, pages, pages + 400); /* what was used while they were read */
     }
+    assert_int_equal(watch.accesses, 3 * INTERVAL);
     assert_true(watch.ascending);
     assert_int_equal(watch.used, 1024);
+}
+
+/* What TLBs do not answer, which begin each launch empty: a page once, of 32 accesses to it. So it
+ * is in bulk, where there are none. */
+static void test_walks(void **state) {
+    (void)state;
+    struct stream stream = {.arrays = 1, .launches = 3, .ctas = 1, .warps = 1, .bytes = 4 * MIB};
+    for (int bulk = 0; bulk < 2; bulk++) {
+        stream.bulk = bulk;
+        start_watch(2);
+        run_with(&stream, WATCHED, 0, "tracker_sees=walks,sample_interval=1000");
+        assert_int_equal(watch.seen_count, 2); /* of launches with 1024 pages */
+        assert_int_equal(watch.used, 1024);
+    }
 }
 
 /* Not armed; ceased by advice; ceased after ten rounds. */
@@ -360,10 +385,11 @@ static void test_unsampled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),    cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_cease),     cmocka_unit_test(test_table),
-        cmocka_unit_test(test_arrivals),  cmocka_unit_test(test_bulk),
-        cmocka_unit_test(test_unsampled), cmocka_unit_test(test_default_tree),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_cease),        cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_arrivals),
+        cmocka_unit_test(test_bulk),         cmocka_unit_test(test_unsampled),
+        cmocka_unit_test(test_default_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,7 @@ enum ff__class ff__classify(const struct ff__class_limits *limits,
     if ((extent.highest - extent.lowest) * 100 < range->page_count * limits->coverage)
         return FF__CLASS_LOW_COVERAGE;
     uint64_t pages = limits->within ? extent.highest - extent.lowest + 1 : range->page_count;
-    return extent.used * 100 >= pages * limits->intensity ? FF__CLASS_HIGH_INTENSITY
-                                                          : FF__CLASS_LOW_INTENSITY;
+    uint64_t used = limits->accesses && range->accesses ? range->accesses : extent.used;
+    return used * 100 >= pages * limits->intensity ? FF__CLASS_HIGH_INTENSITY
+                                                   : FF__CLASS_LOW_INTENSITY;
 }

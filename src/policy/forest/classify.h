@@ -6,7 +6,8 @@
  * the lowest and the highest page used, over the range's pages, is at least 0.6. Of these ranges,
  * intensity is high where at least 0.4 of the range's pages were used. Whether intensity is over
  * the whole range or over what lies between the lowest and the highest page used the sources do not
- * settle: `within` chooses. */
+ * settle: `within` chooses. Nor whether it is the number of pages used, as the notes have it, or of
+ * accesses, as the summary has it: `accesses` chooses the latter. */
 #ifndef FF_POLICY_FOREST_CLASSIFY_H
 #define FF_POLICY_FOREST_CLASSIFY_H
 
@@ -26,6 +27,7 @@ struct ff__class_limits {
     uint32_t coverage;  /* is at least that */
     uint32_t intensity; /* is at least that */
     bool within;        /* intensity is over the pages from the lowest to the highest one used */
+    bool accesses;      /* intensity is of the accesses, where they are known */
 };
 
 /* The range that samples are of. */
@@ -33,6 +35,7 @@ struct ff__class_range {
     uint32_t first_block;
     uint32_t lead; /* pages of the first 2 MiB before its first page */
     uint64_t page_count;
+    uint64_t accesses; /* to it since its profile began; 0: not known */
 };
 
 /* Samples name pages of the range, each once, in any order; their ranks differ. No samples: low

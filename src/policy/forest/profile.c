@@ -58,7 +58,8 @@ int ff__profile_start(struct ff__profile *profile, const struct ff_policy_env *e
     profile->index = (uint32_t *)(void *)(profile->records + RECORDS);
     profile->limits = (struct ff__class_limits){
         (uint32_t)params[FF__PROFILE_LINEAR], (uint32_t)params[FF__PROFILE_COVERAGE],
-        (uint32_t)params[FF__PROFILE_INTENSITY], params[FF__PROFILE_WITHIN] != 0};
+        (uint32_t)params[FF__PROFILE_INTENSITY], params[FF__PROFILE_WITHIN] != 0,
+        params[FF__PROFILE_ACCESSES] != 0};
     profile->threshold = (uint32_t)params[FF__PROFILE_THRESHOLD];
     profile->rounds = (uint32_t)params[FF__PROFILE_ROUNDS];
     profile->agree = (uint32_t)params[FF__PROFILE_AGREE];
@@ -264,7 +265,8 @@ static enum ff__class classify(const struct ff__profile *profile, const struct f
     const struct ff_range *range = &view->ranges[round->range];
     const struct ff__class_range pages = {.first_block = range->first_block,
                                           .lead = view->blocks[range->first_block].lead,
-                                          .page_count = range->page_count};
+                                          .page_count = range->page_count,
+                                          .accesses = round->accesses};
     return ff__classify(&profile->limits, &pages, round->items, round->count);
 }
 

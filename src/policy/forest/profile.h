@@ -40,6 +40,7 @@ enum ff__profile_param {
     FF__PROFILE_INTENSITY,
     FF__PROFILE_ROUNDS,
     FF__PROFILE_WITHIN,
+    FF__PROFILE_ACCESSES,
     FF__PROFILE_AGREE,
     FF__PROFILE_KEEP,
     FF__PROFILE_RECORD,
@@ -66,6 +67,8 @@ enum ff__profile_param {
         "rounds of samples before a range is taken to have no pattern"}, \
     [FF__PROFILE_WITHIN] = {"within", FF_PARAM_BOOL, 0, 0, 1, \
         "intensity is over the pages from the lowest to the highest one used"}, \
+    [FF__PROFILE_ACCESSES] = {"accesses", FF_PARAM_BOOL, 0, 0, 1, \
+        "intensity is the number of accesses, not of the pages used"}, \
     [FF__PROFILE_AGREE] = {"agree", FF_PARAM_INT, 1, 1, 10, \
         "rounds one after another that must show a class before it is taken"}, \
     [FF__PROFILE_KEEP] = {"keep", FF_PARAM_BOOL, 0, 0, 1, \

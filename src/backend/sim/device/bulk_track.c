@@ -1,6 +1,14 @@
 /* The accesses of a kernel in bulk, as the access time tracker sees them: as many as its warps
- * would make, in the order of its steps. */
+ * would make, in the order of its steps. There is no TLB here: where the tracker sees only what a
+ * TLB does not answer, that is one access for each page that an operand begins. */
 #include "backend/sim/device/tracker_use.h"
+
+/* Of uses of a page from `at` on, those that the tracker sees. */
+static uint32_t uses_of(const struct sim *sim, uint64_t at, uint32_t uses) {
+    if (sim->gpu->tracker_sees == FF__TRACKER_SEES_ACCESSES)
+        return uses;
+    return at % FF_PAGE_SIZE == 0;
+}
 
 /* A piece of an operand. A run that begins is accessed at least once. True: a range is interrupted.
  */
@@ -12,14 +20,16 @@ static bool track_piece(struct sim *sim, struct device *device, struct front *fr
         uint64_t page = at / FF_PAGE_SIZE, whole = (end - at) / FF_PAGE_SIZE;
         if (at % FF_PAGE_SIZE == 0 && whole > 0) {
             next = at + whole * FF_PAGE_SIZE;
-            interrupts |= ff__tracker_use(sim, device, page, (uint32_t)whole,
-                                          FF_PAGE_SIZE / FF__ACCESS_BYTES * readers, time);
+            interrupts |=
+                ff__tracker_use(sim, device, page, (uint32_t)whole,
+                                uses_of(sim, at, FF_PAGE_SIZE / FF__ACCESS_BYTES) * readers, time);
             begins = false;
             continue;
         }
         next = (page + 1) * FF_PAGE_SIZE < end ? (page + 1) * FF_PAGE_SIZE : end;
         uint32_t bytes = front->rest + (uint32_t)(next - at), uses = bytes / FF__ACCESS_BYTES;
         front->rest = bytes % FF__ACCESS_BYTES;
+        uses = uses_of(sim, at, uses);
         if (begins && uses == 0)
             uses = 1;
         begins = false;

@@ -266,7 +266,8 @@ void ff__tracker_round(struct sim *sim, struct device *device, uint32_t range, u
                                     .items = tracker->items,
                                     .count = read_counters(sim, tracker, range)};
     rank(tracker, round.count, uses);
-    if (++tracked->read == FF__TRACKER_ROUNDS)
+    round.accesses = (uint64_t)++tracked->read * sim->gpu->sample_interval;
+    if (tracked->read == FF__TRACKER_ROUNDS)
         tracked->armed = 0;
     device->counters->sample_rounds++;
     ff__engine_samples(sim->engine, ff__sim_ns(time), &round, &advice);

@@ -11,6 +11,8 @@
  * What the sources do not settle, and was chosen here:
  *   - The simulator's models do not say which ranges a kernel uses: a range takes part from its
  *     first access on.
+ *   - All accesses of warps are counted, as the notes say; what a GMMU sees are those that miss the
+ *     TLB (`tracker_sees` of the device).
  *   - The driver keeps timers and counters from kernel to kernel, so that pages of a range can
  *     always be compared. It
  *     halves them when the timer is full.

@@ -37,6 +37,17 @@ static bool walk(struct sim *sim, struct device *device, const struct sm *sm, ui
     return true;
 }
 
+/* Shows the access to the tracker, if it sees it; `walked`: the TLB has not answered. */
+static void track(struct sim *sim, struct device *device, const struct touch *touch, bool walked,
+                  uint64_t time) {
+    if (sim->gpu->tracker_sees == FF__TRACKER_SEES_WALKS && !walked)
+        return;
+    if (!touch->missed || touch->remote)
+        ff__tracker_use(sim, device, touch->page, 1, 1, time);
+    else
+        ff__tracker_use_range(sim, device, touch->page, time);
+}
+
 /* Touches the pages of a step; returns when those that are there have come. The others are waited
  * for. */
 static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *sm, uint32_t slot,
@@ -45,8 +56,9 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
     for (uint32_t i = 0; i < step->page_count; i++) {
         uint64_t page = step->page[i];
         struct touch touch = {page, &sm->warps[slot], step->pc, step->write, false, false};
-        if (!ff__tlb_hit(ff__tlb_set(sim, sm, page), ff__tlb_entry(sim, device, page),
-                         step->write)) {
+        bool walks =
+            !ff__tlb_hit(ff__tlb_set(sim, sm, page), ff__tlb_entry(sim, device, page), step->write);
+        if (walks) {
             done = time + sim->walk > done ? time + sim->walk : done;
             touch.missed = !walk(sim, device, sm, page, step->write);
         }
@@ -58,10 +70,8 @@ static uint64_t touch_pages(struct sim *sim, struct device *device, struct sm *s
             ff__sm_wait(sim, device, sm, slot, page, step->write, time);
         }
         device->counters->hits += !touch.missed;
-        if (device->tracker && (!touch.missed || touch.remote))
-            ff__tracker_use(sim, device, page, 1, 1, time);
-        else if (device->tracker)
-            ff__tracker_use_range(sim, device, page, time);
+        if (device->tracker)
+            track(sim, device, &touch, walks, time);
         if (sim->recording)
             ff__sim_record(sim, page);
         if (touch.remote ? sim->shows_accesses : sim->shows_local)

@@ -26,6 +26,12 @@ enum ff__ranges_kind {
     FF__RANGES_TREES, /* UVMSmart: those of whole trees: 2 MiB, and 64 KiB x 2^k for what is left */
 };
 
+/* What the access time tracker counts. */
+enum ff__tracker_sees {
+    FF__TRACKER_SEES_ACCESSES,
+    FF__TRACKER_SEES_WALKS, /* accesses that the TLB does not answer, which a GMMU sees */
+};
+
 #define FF__LINK_POINTS 32
 
 /* Bandwidth by the size of a transfer: pieces of a measured or published curve, linear between them
@@ -81,6 +87,7 @@ struct ff__gpu {
     double remote_link_ns; /* time for which a remote access occupies the link */
     /* the access time tracker, where a policy must see samples: accesses to a range between two
      * interrupts; the driver's time for one, and for each page of the range */
+    enum ff__tracker_sees tracker_sees;
     uint32_t sample_interval;
     uint64_t sample_ns, sample_page_ns;
     struct ff__link_model in, out; /* host to device and back, at the same time */

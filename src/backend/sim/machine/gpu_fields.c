@@ -67,6 +67,7 @@ const struct ff__gpu_field ff__gpu_fields[] = {
     NUMBER(replay_ns, WHOLE, 0, SECOND, BATCH),
     NUMBER(remote_ns, WHOLE, 0, SECOND, ANY),
     NUMBER(remote_link_ns, REAL, 0, SECOND, ANY),
+    WORD(tracker_sees, "accesses", "walks"), /* in the order of enum ff__tracker_sees */
     NUMBER(sample_interval, COUNT, 1, 1 << 24, ANY),
     NUMBER(sample_ns, WHOLE, 0, SECOND, ANY),
     NUMBER(sample_page_ns, WHOLE, 0, SECOND, ANY),
