@@ -118,6 +118,7 @@ struct ff_launch_event {
     bool begins;
     const struct ff_operand *operands; /* of a begin; NULL where they are not known */
     uint32_t operand_count;
+    bool copies; /* no kernel, but a copy by a copy engine */
 };
 
 /* Memory and pages come to a device. */

@@ -14,15 +14,21 @@
 
 #define JOBS_MAX FF__MACHINE_DEVICES
 #define STOCK    "nvidia"
-#define PREEVICT "preevict-host"
-#define OURS     "memharvester"
+/* The authors ran the released module, which prefetches blocks that are two apart. */
+#define PREEVICT "preevict-host:stride=2"
+#define OURS     "memharvester:stride=2"
+#define DRAWN    "memharvester" /* and the poster's, consecutive ones */
 
 /* The order in which the paper adds its techniques. */
 static const struct {
     const char *name, *system;
 } steps[] = {
-    {"H", "memharvester-h"},      {"+PE", "memharvester-pe"},   {"+LP", "memharvester-lp"},
-    {"+PLF", "memharvester-plf"}, {"+LPF", "memharvester-lpf"}, {"+MPF", OURS},
+    {"H", "memharvester-h"},
+    {"+PE", "memharvester-pe"},
+    {"+LP", "memharvester-lp"},
+    {"+PLF", "memharvester-plf"},
+    {"+LPF", "memharvester-lpf:stride=2"},
+    {"+MPF", OURS},
 };
 
 /* Blocks of 2 MiB. */
@@ -41,6 +47,7 @@ struct huvm_run {
     struct huvm_result {
         double seconds[JOBS_MAX];
         double host_bytes, peer_bytes; /* that came to the first job */
+        double used[JOBS_MAX];         /* its footprint, as a multiple of a device's memory */
     } found;
     char reason[sizeof((struct ff_error *)0)->message]; /* why it failed; empty: it did not */
 };
@@ -52,7 +59,7 @@ struct huvm_row {
     const char *what;
     unsigned slow, fast, job;
     double paper;
-    enum { TIMES_FASTER, HOST_SHARE } value;
+    enum { TIMES_FASTER, HOST_SHARE, SECONDS, USED } value;
 };
 
 struct huvm_repro {
@@ -133,6 +140,10 @@ static void run_job(void *self, unsigned index) {
         status = open_jobs(work, run, jobs, &count, &error);
     if (!status)
         status = ff__sim_run_jobs(&config, jobs, count, &all, &error);
+    for (uint32_t i = 0; i < count; i++)
+        if (jobs[i].workload)
+            run->found.used[i] =
+                (double)ff__workload_footprint(jobs[i].workload) / (double)work->memory;
     for (uint32_t i = 0; i < JOBS_MAX; i++)
         run->found.seconds[i] = status || i >= count ? (double)NAN : seconds_of(&jobs[i]);
     run->found.host_bytes = (double)jobs[0].result.bytes_in;
@@ -192,14 +203,14 @@ static void plan_jobs(struct huvm_repro *work, const json_t *the_case, const cha
     size_t i;
     json_t *job;
     json_array_foreach(json_object_get(the_case, "jobs"), i, job) add_row(
-        work,
-        (struct huvm_row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
-                          .name = ff__text("%s", ff__repro_text(job, "name")),
-                          .what = what,
-                          .slow = slow,
-                          .fast = fast,
-                          .job = (unsigned)i,
-                          .paper = ff__repro_number(job, published) / ff__repro_number(job, OURS)});
+        work, (struct huvm_row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
+                                .name = ff__text("%s", ff__repro_text(job, "name")),
+                                .what = what,
+                                .slow = slow,
+                                .fast = fast,
+                                .job = (unsigned)i,
+                                .paper = ff__repro_number(job, published) /
+                                         ff__repro_number(job, "memharvester")});
 }
 
 /* Of the first job, for which nothing is published. */
@@ -214,6 +225,45 @@ static void plan_first(struct huvm_repro *work, const json_t *the_case, const ch
                               .paper = (double)NAN});
 }
 
+/* Seconds of a job, or of an iteration of it, under the system that the published member is of. */
+static void plan_seconds(struct huvm_repro *work, const json_t *the_case) {
+    static const struct {
+        const char *system, *member;
+    } systems[] = {{STOCK, "stock"}, {PREEVICT, "preevict"}, {OURS, "memharvester"}};
+    size_t i;
+    json_t *job;
+    json_array_foreach(json_object_get(the_case, "jobs"), i, job) for (unsigned s = 0;
+                                                                       s < COUNT_OF(systems); s++) {
+        unsigned run = run_of(work, the_case, systems[s].system, 1, 100);
+        add_row(work,
+                (struct huvm_row){
+                    .table = ff__text("%s.seconds", ff__repro_text(the_case, "id")),
+                    .name = ff__text("%s, %s", ff__repro_text(job, "name"), systems[s].system),
+                    .what = "seconds, of a network those of an iteration",
+                    .slow = run,
+                    .fast = run,
+                    .job = (unsigned)i,
+                    .paper = ff__repro_number(job, systems[s].member),
+                    .value = SECONDS});
+    }
+}
+
+/* Table 2 and Figure 11: what a job takes of its device's memory, and what others have to spare. */
+static void plan_usage(struct huvm_repro *work, const json_t *the_case) {
+    unsigned run = run_of(work, the_case, OURS, 1, 100);
+    size_t i;
+    json_t *job;
+    json_array_foreach(json_object_get(the_case, "jobs"), i, job) add_row(
+        work, (struct huvm_row){.table = ff__text("%s.usage", ff__repro_text(the_case, "id")),
+                                .name = ff__text("%s", ff__repro_text(job, "name")),
+                                .what = "its memory, as a multiple of its device's",
+                                .slow = run,
+                                .fast = run,
+                                .job = (unsigned)i,
+                                .paper = (double)NAN,
+                                .value = USED});
+}
+
 static void plan_steps(struct huvm_repro *work, const json_t *the_case) {
     unsigned stock = run_of(work, the_case, STOCK, 1, 100);
     for (unsigned i = 0; i < COUNT_OF(steps); i++)
@@ -224,9 +274,9 @@ static void plan_steps(struct huvm_repro *work, const json_t *the_case) {
 }
 
 static void plan_amounts(struct huvm_repro *work, const json_t *the_case) {
-    unsigned none = run_of(work, the_case, "memharvester:path=0", 1, 100);
+    unsigned none = run_of(work, the_case, OURS ",path=0", 1, 100);
     for (unsigned i = 0; i < COUNT_OF(amounts); i++) {
-        char *system = ff__text("memharvester:amount=%u", amounts[i]);
+        char *system = ff__text(OURS ",amount=%u", amounts[i]);
         plan_first(work, the_case, ".amount",
                    "the first job, by what is prefetched after a batch: times faster than without",
                    ff__text("%u MB", 2 * amounts[i]), none, run_of(work, the_case, system, 1, 100));
@@ -262,14 +312,33 @@ static void plan_sources(struct huvm_repro *work, const json_t *the_case) {
     }
 }
 
-static void plan_case(struct huvm_repro *work, const json_t *the_case) {
-    plan_jobs(work, the_case, "", STOCK, "stock", "times faster than the stock driver");
-    plan_jobs(work, the_case, ".preevict", PREEVICT, "preevict",
-              "times faster than with pre-eviction to the host");
-    plan_steps(work, the_case);
-    plan_amounts(work, the_case);
-    plan_footprints(work, the_case);
-    plan_sources(work, the_case);
+static bool is_asked_for(const struct ff__repro_plan *plan, const char *part) {
+    return !plan->parts || ff__repro_has_word(plan->parts, part);
+}
+
+static void plan_case(struct huvm_repro *work, const struct ff__repro_plan *plan,
+                      const json_t *the_case) {
+    if (is_asked_for(plan, ff__repro_text(the_case, "part"))) {
+        plan_jobs(work, the_case, "", STOCK, "stock", "times faster than the stock driver");
+        plan_jobs(work, the_case, ".preevict", PREEVICT, "preevict",
+                  "times faster than with pre-eviction to the host");
+        plan_first(work, the_case, ".consecutive",
+                   "the first job, prefetching consecutive blocks: times faster than the stock "
+                   "driver",
+                   ff__text("%s", DRAWN), run_of(work, the_case, STOCK, 1, 100),
+                   run_of(work, the_case, DRAWN, 1, 100));
+        plan_seconds(work, the_case);
+        plan_usage(work, the_case);
+        plan_sources(work, the_case);
+    }
+    if (json_is_true(json_object_get(the_case, "variant")))
+        return;
+    if (is_asked_for(plan, "steps"))
+        plan_steps(work, the_case);
+    if (is_asked_for(plan, "amounts"))
+        plan_amounts(work, the_case);
+    if (is_asked_for(plan, "footprints"))
+        plan_footprints(work, the_case);
 }
 
 static void plan_shares(struct huvm_repro *work, const json_t *the_case) {
@@ -286,8 +355,16 @@ static void plan_shares(struct huvm_repro *work, const json_t *the_case) {
 static double value_of(const struct huvm_repro *work, const struct huvm_row *row) {
     const struct huvm_result *slow = &work->runs[row->slow].found,
                              *fast = &work->runs[row->fast].found;
-    return row->value == HOST_SHARE ? 100 * fast->host_bytes / (fast->host_bytes + fast->peer_bytes)
-                                    : slow->seconds[row->job] / fast->seconds[row->job];
+    switch (row->value) {
+    case HOST_SHARE:
+        return 100 * fast->host_bytes / (fast->host_bytes + fast->peer_bytes);
+    case SECONDS:
+        return fast->seconds[row->job];
+    case USED:
+        return fast->used[row->job];
+    default:
+        return slow->seconds[row->job] / fast->seconds[row->job];
+    }
 }
 
 static void make_tables(const struct huvm_repro *work, json_t *tables) {
@@ -331,9 +408,14 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     double memory = ff__repro_number(plan->published, "memory");
     work.memory = isnan(memory) ? work.machine.gpu.memory : (uint64_t)memory;
     json_array_foreach(json_object_get(plan->published, "cases"), i, the_case)
-        plan_case(&work, the_case);
-    json_array_foreach(json_object_get(plan->published, "spare"), i, the_case)
-        plan_shares(&work, the_case);
+        plan_case(&work, plan, the_case);
+    json_array_foreach(json_object_get(plan->published, "spare"), i,
+                       the_case) if (is_asked_for(plan, "spare")) plan_shares(&work, the_case);
+    if (!status && work.run_count == 0)
+        status = ff__complain(FF__EXIT_USAGE,
+                              "--parts: '%s' names no part; there are: cases,others,kernels,engine,"
+                              "training,steps,amounts,footprints,spare",
+                              plan->parts);
     work.published = checksum_of(plan->published);
     const struct ff__repro_runs runs = {work.run_count, run_job, name_job, found_by_job, &work};
     if (!status)

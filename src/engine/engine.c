@@ -364,10 +364,10 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
                              .launch = id,
                              .now_ns = now_ns};
     ff__engine_view(engine, now_ns);
-    ff__tell_launch(
-        engine,
-        &(struct ff_launch_event){id, tier, begins, launch->operands, launch->operand_count},
-        advice);
+    ff__tell_launch(engine,
+                    &(struct ff_launch_event){id, tier, begins, launch->operands,
+                                              launch->operand_count, launch->copies},
+                    advice);
     ff__engine_tell(engine, &event);
     return 0;
 }

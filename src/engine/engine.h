@@ -291,6 +291,7 @@ struct ff__launch {
     uint32_t kernel; /* of a begin: the caller's number for its code, below FF__KERNELS_MAX */
     const struct ff_operand *operands; /* of a begin, NULL if not known */
     uint32_t operand_count;
+    bool copies;       /* no kernel, but a copy by a copy engine */
     uint64_t demanded; /* pages of these, for the hit rate; 0 where accesses are counted */
 };
 

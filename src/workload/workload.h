@@ -92,6 +92,7 @@ struct ff__kernel {
     struct ff__kernel_known known;      /* of a kernel warp by warp */
     const struct ff__operand *operands; /* in bulk; they live as long as the workload */
     uint32_t operand_count;
+    bool copies;           /* no kernel, but a copy by a copy engine */
     double flops, traffic; /* operations and bytes of device memory that take as long at its peak */
 };
 

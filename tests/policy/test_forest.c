@@ -53,7 +53,7 @@ static void close_bench(struct bench *bench) {
 
 static void launch(struct bench *bench, uint32_t id) {
     const struct ff_operand operand = {.reads = true, .writes = true};
-    const struct ff_launch_event event = {id, 1, true, &operand, 1};
+    const struct ff_launch_event event = {id, 1, true, &operand, 1, false};
     bench->list.count = 0;
     bench->instance.policy->on_launch(bench->instance.state, &bench->fake.view, &event,
                                       &bench->list);
@@ -232,7 +232,7 @@ static void test_guesses(void **state) {
     const struct ff_operand operands[3] = {{.range = 0, .stride = FF_STRIDE_SOURCE},
                                            {.range = 1, .group = 1},
                                            {.range = 2, .group = 1}};
-    const struct ff_launch_event event = {7, 1, true, operands, 3};
+    const struct ff_launch_event event = {7, 1, true, operands, 3, false};
     open_bench(&bench, &prefetch->base, 1000);
     for (uint32_t i = 0; i < 3; i++)
         ranges[i] = bench.fake.range;

@@ -52,7 +52,7 @@ static void tell_launch(struct bench *bench, const struct ff_launch_event *event
 /* Launches a kernel that uses one range, and is numbered like it, beside what runs. */
 static void launch_beside(struct bench *bench, uint32_t range) {
     const struct ff_operand operand = {.range = range, .reads = true};
-    tell_launch(bench, &(struct ff_launch_event){range, 1, true, &operand, 1});
+    tell_launch(bench, &(struct ff_launch_event){range, 1, true, &operand, 1, false});
     bench->running = range;
 }
 
@@ -223,7 +223,7 @@ static void test_latest(void **state) {
 static void test_shares(void **state) {
     (void)state;
     static const struct ff_operand operands[] = {{.range = 0}, {.range = 1}};
-    const struct ff_launch_event event = {0, 1, true, operands, 2};
+    const struct ff_launch_event event = {0, 1, true, operands, 2, false};
     struct bench bench;
     open_bench(&bench, 4);
     tell_launch(&bench, &event);

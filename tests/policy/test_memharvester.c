@@ -125,6 +125,7 @@ static void test_directions(void **state) {
     instance_set(&bench.instance, "path", 1);
     instance_set(&bench.instance, "parallel", 0);
     instance_set(&bench.instance, "amount", 2);
+    instance_set(&bench.instance, "stride", 2);
     instance_open(&bench.instance, &bench.fake.view, FF_NONE);
     for (uint32_t block = 0; block < BLOCKS; block++)
         put(&bench, block, FF_TIER_HOST);
@@ -151,6 +152,7 @@ static void test_paths(void **state) {
     struct ff_advice_list advice = {items, 0, 64};
     bench_open(&bench, &ff__prefetch_memharvester.base);
     instance_set(&bench.instance, "parallel", 0);
+    instance_set(&bench.instance, "stride", 2);
     instance_open(&bench.instance, &bench.fake.view, FF_NONE);
     for (uint32_t block = 0; block < BLOCKS; block++)
         put(&bench, block, FF_TIER_HOST);
@@ -184,6 +186,31 @@ static void test_parallel(void **state) {
         ff_view_pages(&bench.fake.view, 10);
     assert_int_equal(batch(&bench, 10, 11, &advice), 1);
     assert_true(items[0].action == FF_LEND && items[0].block == 11 && items[0].tier == 4);
+    bench_close(&bench);
+}
+
+/* The poster's blocks follow each other; nothing is prefetched for the faults of a copy engine. */
+static void test_engine(void **state) {
+    (void)state;
+    struct bench bench;
+    struct ff_advice items[64];
+    struct ff_advice_list advice = {items, 0, 64};
+    struct ff_launch_event launch = {.tier = 1, .begins = true, .copies = true};
+    bench_open(&bench, &ff__prefetch_memharvester.base);
+    instance_set(&bench.instance, "path", 1);
+    instance_open(&bench.instance, &bench.fake.view, FF_NONE);
+    for (uint32_t block = 0; block < BLOCKS; block++) {
+        put(&bench, block, FF_TIER_HOST);
+        fake_facts(&bench.fake, block)->evicted = ff_view_pages(&bench.fake.view, block);
+    }
+    const struct ff_policy *policy = &ff__prefetch_memharvester.base;
+    policy->on_launch(bench.instance.state, &bench.fake.view, &launch, &advice);
+    assert_int_equal(batch(&bench, 10, 11, &advice), 0);
+    launch.begins = false;
+    policy->on_launch(bench.instance.state, &bench.fake.view, &launch, &advice);
+    assert_int_equal(batch(&bench, 10, 11, &advice), 2);
+    assert_true(items[0].action == FF_LEND && items[0].block == 11);
+    assert_true(items[1].action == FF_BRING && items[1].block == 12);
     bench_close(&bench);
 }
 
@@ -221,6 +248,7 @@ int main(void) {
         cmocka_unit_test(test_in_turn),    cmocka_unit_test(test_fewest_dirty),
         cmocka_unit_test(test_directions), cmocka_unit_test(test_paths),
         cmocka_unit_test(test_parallel),   cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_engine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

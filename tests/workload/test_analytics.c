@@ -106,6 +106,32 @@ static void test_bounds(void **state) {
     }
 }
 
+/* Growing buffers are copied by a copy engine, and the host works for each edge of each call, if
+ * asked for. */
+static void test_options(void **state) {
+    (void)state;
+    for (int on = 0; on < 2; on++) {
+        char spec[96];
+        snprintf(spec, sizeof spec,
+                 "wcc:nodes=9,arcs=64000000,scale=4,chunk=16,calls=3,engine=%d,edge_ns=%d", on,
+                 5 * on);
+        struct ff__workload *workload = open_call(spec);
+        struct ff__action action;
+        uint32_t copies = 0, works = 0, iterations = 0;
+        for (uint64_t j = 0; workload->type->action(workload, j, &action); j++) {
+            bool copy = action.kind == FF__ACTION_LAUNCH && action.kernel.copies;
+            copies += copy;
+            works += action.kind == FF__ACTION_WORK && action.work_ns == 16000000 * UINT64_C(5);
+            iterations += action.kind == FF__ACTION_ITERATION;
+            assert_true(!copy || strncmp(action.kernel.name, "grow_", 5) == 0);
+        }
+        assert_int_equal(iterations, 3);
+        assert_int_equal(works, on ? 3 : 0);
+        assert_int_equal(copies > 0, on);
+        ff__workload_close(workload);
+    }
+}
+
 static void test_too_many(void **state) {
     (void)state;
     struct ff__workload *workload = NULL;
@@ -116,9 +142,8 @@ static void test_too_many(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_footprint),
-        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_pool),     cmocka_unit_test(test_footprint),
+        cmocka_unit_test(test_bounds),   cmocka_unit_test(test_options),
         cmocka_unit_test(test_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

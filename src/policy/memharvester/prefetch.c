@@ -20,6 +20,7 @@ struct prefetch_window {
     uint32_t remembered; /* block of a fault of the last batch; FF_NONE: there was none */
     uint32_t base;       /* the block that it looks ahead from */
     bool up, to_lender;
+    bool copies;               /* no kernel runs, but a copy engine */
     uint64_t left;             /* blocks to come, as bits */
     uint32_t at_work[THREADS]; /* the block that each thread had last; FF_NONE */
     bool advised[THREADS];
@@ -40,7 +41,8 @@ enum { AMOUNT, STRIDE, PATH, PARALLEL, WRITE_BACK, LENDER, KEEP, PARAMS };
 static const struct ff_param params[PARAMS + 1] = {
     [AMOUNT] = {"amount", FF_PARAM_INT, 16, 0, AMOUNT_MAX,
                 "blocks that are prefetched for a batch of faults"},
-    [STRIDE] = {"stride", FF_PARAM_INT, 2, 1, 64, "how many blocks these are apart"},
+    [STRIDE] = {"stride", FF_PARAM_INT, 1, 1, 64,
+                "how many blocks these are apart; the released code's are 2"},
     [PATH] = {"path", FF_PARAM_INT, PATH_BOTH, 0, 3,
               "where blocks of the host are prefetched to: 0: nothing is prefetched, 1: to the "
               "device, 2: to a lender, "
@@ -224,12 +226,23 @@ static void look_ahead(struct prefetch *prefetch, const struct ff_view *view, ui
     go_on(prefetch, view, tier, advice);
 }
 
+/* Faults of a copy engine cannot be replayed, and come to another handler than a kernel's
+ * (uvm_gpu_non_replayable_faults.c), which the released module does not change. */
+static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
+                      struct ff_advice_list *advice) {
+    (void)view;
+    (void)advice;
+    ((struct prefetch *)state)->of[event->tier].copies = event->begins && event->copies;
+}
+
 /* The faults of a batch are of one device. */
 static void on_batch(void *state, const struct ff_view *view, const struct ff_fault_group *groups,
                      uint32_t count, struct ff_advice_list *advice) {
     struct prefetch *prefetch = state;
     uint32_t tiers[FF_TIERS_MAX], tier = groups[0].tier;
     struct ff__lenders lenders = prefetch->lenders; /* a copy: no lender loses its turn */
+    if (prefetch->of[tier].copies)
+        return;
     uint32_t lender_count = ff__lenders_list(&lenders, view, tier, tiers);
     if (prefetch->parallel && lender_count > 0)
         share_batch(prefetch, view, groups, count, lender_count, advice);
@@ -307,6 +320,7 @@ const struct ff_prefetch_policy ff__prefetch_memharvester = {
             .arena_size = arena_size,
             .params = params,
             .init = init,
+            .on_launch = on_launch,
             .on_leave = on_leave,
         },
     .on_batch = on_batch,

@@ -28,6 +28,7 @@ struct graph {
     uint64_t vertices, edges;
     uint64_t text, chunk; /* bytes: of the text, and of the pieces that it is read in */
     uint64_t sorted;      /* edges whose rows are sorted at a time */
+    bool engine;          /* growing buffers are copied by a copy engine */
 };
 
 /* Both ends of all edges. */
@@ -37,8 +38,9 @@ struct edges {
 
 struct program {
     struct ff__call call;
-    uint32_t once;  /* kernels of the first call alone; the others are of every call */
-    uint64_t calls; /* how often it calls */
+    uint32_t once;    /* kernels of the first call alone; the others are of every call */
+    uint64_t calls;   /* how often it calls */
+    uint64_t work_ns; /* of the host, in each */
 };
 
 static struct edges take_edges(struct ff__call *call, const struct graph *graph) {
@@ -60,16 +62,17 @@ static void use_edges(struct ff__call *call, const struct edges *edges, bool wri
 
 /* ---- reading (cudf, cpp/src/io/csv/reader_impl.cu, load_data_and_gather_row_offsets) ---- */
 
-/* rmm::device_buffer::resize(): a larger buffer is a new one, and what is in the old one is copied.
+/* rmm::device_buffer::resize(): a larger buffer is a new one, and what is in the old one is copied
+ * by cudaMemcpyAsync(). Whether that is a kernel of the driver's or a copy engine it does not say.
  */
-static void grow(struct ff__call *call, const char *name, struct ff__pool_block *buffer,
-                 uint64_t filled, uint64_t bytes) {
+static void grow(struct ff__call *call, const char *name, const struct graph *graph,
+                 struct ff__pool_block *buffer, uint64_t filled, uint64_t bytes) {
     if (bytes <= buffer->bytes)
         return;
     struct ff__pool_block old = *buffer;
     *buffer = ff__call_take(call, bytes);
     if (filled > 0)
-        ff__call_copy(call, name, &old, buffer, filled);
+        ff__call_copy(call, name, &old, buffer, filled, graph->engine);
     ff__call_give(call, &old);
 }
 
@@ -82,12 +85,12 @@ static void read_pieces(struct ff__call *call, const struct graph *graph,
          at = next, rows_at = rows_next) {
         next = at + graph->chunk < graph->text ? at + graph->chunk : graph->text;
         rows_next = (uint64_t)((double)next * of_text);
-        grow(call, "grow_text", text, at, next);
+        grow(call, "grow_text", graph, text, at, next);
         ff__call_begin(call, "upload");
         ff__call_part(call, text, true, at, next - at);
         ff__call_begin(call, "count_rows");
         ff__call_part(call, text, false, at, next - at);
-        grow(call, "grow_rows", rows, rows_at, rows_next);
+        grow(call, "grow_rows", graph, rows, rows_at, rows_next);
         ff__call_begin(call, "find_rows");
         ff__call_part(call, text, false, at, next - at);
         ff__call_part(call, rows, true, rows_at, rows_next - rows_at);
@@ -138,7 +141,7 @@ static struct edges exchange(struct ff__call *call, const struct graph *graph,
 static void find_vertices(struct ff__call *call, const struct ff__pool_block *end,
                           const struct ff__pool_block *found) {
     struct ff__pool_block sorted = ff__call_take(call, end->bytes);
-    ff__call_copy(call, "copy_numbers", end, &sorted, end->bytes);
+    ff__call_copy(call, "copy_numbers", end, &sorted, end->bytes, false);
     ff__call_sort_radix(call, "sort_numbers", &sorted);
     ff__call_begin(call, "unique");
     ff__call_stream(call, &sorted, false);
@@ -294,7 +297,7 @@ static void iterate(struct ff__call *call, const struct graph *graph, const stru
 
 /* ---- the workload ---- */
 
-enum { SIZE, NODES, ARCS, SCALE, CHUNK, ITERATIONS, CALLS };
+enum { SIZE, NODES, ARCS, SCALE, CHUNK, ITERATIONS, CALLS, ENGINE, EDGE };
 
 /* Decimal digits of a number between 1 and `most`, in the mean. */
 static double mean_digits(uint64_t most) {
@@ -310,7 +313,8 @@ static struct graph graph_of(const int64_t *params, double ratio) {
     struct graph graph = {.vertices = (uint64_t)((double)params[NODES] * ratio),
                           .edges = (uint64_t)((double)params[ARCS] * ratio),
                           .chunk = (uint64_t)((double)(params[CHUNK] << 20) * ratio),
-                          .sorted = (uint64_t)((double)SORTED * ratio)};
+                          .sorted = (uint64_t)((double)SORTED * ratio),
+                          .engine = params[ENGINE] != 0};
     graph.text = (uint64_t)((double)graph.edges * line);
     graph.chunk = graph.chunk ? graph.chunk : 1;
     return graph;
@@ -324,6 +328,7 @@ static int build(const struct graph *graph, const int64_t *params, enum graph_al
     struct edges edges = load(&out->call, graph);
     out->once = out->call.kernel_count;
     out->calls = (uint64_t)params[CALLS];
+    out->work_ns = graph->edges * (uint64_t)params[EDGE];
     iterate(&out->call, graph, &edges, kind, (uint32_t)params[ITERATIONS]);
     return out->call.status;
 }
@@ -370,6 +375,7 @@ static void launch(const struct ff__call *call, uint64_t which, struct ff__actio
     out->kernel.operands = &call->operands[kernel->first];
     out->kernel.operand_count = kernel->count;
     out->kernel.traffic = kernel->traffic;
+    out->kernel.copies = kernel->copies;
     out->kernel.argument[0] = out->kernel.operands->offset;
     out->kernel.argument[1] = (uint64_t)kernel->traffic;
     ff__kernel_seal(&out->kernel);
@@ -378,16 +384,23 @@ static void launch(const struct ff__call *call, uint64_t which, struct ff__actio
 static bool action(const struct ff__workload *workload, uint64_t index, struct ff__action *out) {
     const struct program *program = workload->data;
     uint64_t each = program->call.kernel_count - program->once, which = 0;
+    uint64_t last = each + (program->work_ns > 0 ? 2 : 0); /* of a call */
     struct ff__script script = ff__script_begin(workload, index, out);
     ff__script_allocate_all(&script);
     if (ff__script_turn(&script, program->once, &which))
         launch(&program->call, which, out);
-    if (ff__script_turn(&script, (each + 1) * program->calls, &which)) {
-        which %= each + 1;
-        if (which == each)
+    if (ff__script_turn(&script, (last + 1) * program->calls, &which)) {
+        which %= last + 1;
+        if (which == last) {
             out->kind = FF__ACTION_ITERATION;
-        else
+        } else if (which == each) {
+            out->kind = FF__ACTION_SYNCHRONIZE;
+        } else if (which > each) {
+            out->kind = FF__ACTION_WORK;
+            out->work_ns = program->work_ns;
+        } else {
             launch(&program->call, program->once + which, out);
+        }
     }
     ff__script_free_all(&script);
     return script.found;
@@ -407,6 +420,8 @@ static bool action(const struct ff__workload *workload, uint64_t index, struct f
         {"chunk", FF_PARAM_INT, 64, 1, 1 << 20, "MiB of text that are read at a time"},            \
         {"iterations", FF_PARAM_INT, count, 1, 400, counts},                                       \
         {"calls", FF_PARAM_INT, 1, 1, 1 << 20, "how often it is called"},                          \
+        {"engine", FF_PARAM_BOOL, 0, 0, 1, "growing buffers are copied by a copy engine"},         \
+        {"edge_ns", FF_PARAM_INT, 0, 0, 1000000, "of the host for an edge, in each call"},         \
         {NULL, FF_PARAM_INT, 0, 0, 0, NULL},                                                       \
     };                                                                                             \
     static int open_##id(struct ff__workload *workload, const int64_t *params, const char *file,   \

@@ -52,8 +52,9 @@ void ff__call_stream(struct ff__call *call, const struct ff__pool_block *buffer,
 }
 
 void ff__call_copy(struct ff__call *call, const char *name, const struct ff__pool_block *from,
-                   const struct ff__pool_block *to, uint64_t bytes) {
+                   const struct ff__pool_block *to, uint64_t bytes, bool by_engine) {
     ff__call_begin(call, name);
+    call->kernels[call->kernel_count - 1].copies = by_engine;
     ff__call_part(call, from, false, 0, bytes);
     ff__call_part(call, to, true, 0, bytes);
 }

@@ -11,6 +11,7 @@
 struct ff__call_kernel {
     const char *name;
     uint32_t first, count; /* operands */
+    bool copies;           /* a copy engine does it */
     double traffic;        /* bytes of device memory */
 };
 
@@ -34,9 +35,10 @@ void ff__call_part(struct ff__call *call, const struct ff__pool_block *buffer, b
                    uint64_t offset, uint64_t bytes);
 void ff__call_stream(struct ff__call *call, const struct ff__pool_block *buffer, bool write);
 
-/* A kernel that writes the first `bytes` of a buffer to another one. */
+/* A kernel that writes the first `bytes` of a buffer to another one; `by_engine`: a copy engine
+ * does so. */
 void ff__call_copy(struct ff__call *call, const char *name, const struct ff__pool_block *from,
-                   const struct ff__pool_block *to, uint64_t bytes);
+                   const struct ff__pool_block *to, uint64_t bytes, bool by_engine);
 
 /* Writes a whole buffer, to 256 parts of it in turn. */
 void ff__call_scatter(struct ff__call *call, const struct ff__pool_block *buffer);

@@ -109,7 +109,8 @@ void ff__launch_tell(struct sim *sim, struct device *device, const struct ff__ke
                                       .begins = begins,
                                       .identity = kernel->identity,
                                       .operands = count > 0 ? operands : NULL,
-                                      .operand_count = count};
+                                      .operand_count = count,
+                                      .copies = kernel->copies};
     if (!ff__engine_can_tell(sim->engine))
         ff__engine_learn_all(sim->engine);
     int status = ff__engine_launch(sim->engine, ff__sim_ns(time), &launch, &advice);
