@@ -100,15 +100,15 @@ static const struct {
 };
 
 /* A set of runs, and its tables. */
-struct part {
+struct hlsh_part {
     const char *programs;      /* the published rows of what is run */
     bool cut;                  /* where the rows say */
     const char *prefix, *what; /* of its tables */
 };
 
-static const struct part whole = {"programs", false, "", ""};
-static const struct part cut = {"programs", true, "cut.", "; runs cut as published"};
-static const struct part window = {"figure11", true, "figure11.", "; Figure 11"};
+static const struct hlsh_part whole = {"programs", false, "", ""};
+static const struct hlsh_part cut = {"programs", true, "cut.", "; runs cut as published"};
+static const struct hlsh_part window = {"figure11", true, "figure11.", "; Figure 11"};
 
 struct hlsh_run {
     const json_t *program; /* the published row */
@@ -120,10 +120,10 @@ struct hlsh_run {
 struct hlsh_sim_repro {
     struct ff__gpu gpu;
     uint64_t seed;
-    const struct part *part; /* what is run now */
-    char model[256];         /* a file */
-    uint32_t checksum;       /* of the model */
-    struct hlsh_run *runs;   /* [program][column] */
+    const struct hlsh_part *part; /* what is run now */
+    char model[256];              /* a file */
+    uint32_t checksum;            /* of the model */
+    struct hlsh_run *runs;        /* [program][column] */
     unsigned programs;
 };
 
@@ -557,7 +557,7 @@ static int prepare(struct hlsh_sim_repro *work) {
     return 0;
 }
 
-static int run_part(struct hlsh_sim_repro *work, const struct part *part,
+static int run_part(struct hlsh_sim_repro *work, const struct hlsh_part *part,
                     const struct ff__repro_plan *plan) {
     work->part = part;
     plan_runs(work, json_object_get(plan->published, part->programs));
