@@ -124,14 +124,18 @@ void ff__driver_look(struct sim *sim, struct device *device, uint64_t time) {
 /* ---- a batch ---- */
 
 /* Before the replay the driver drops the entries that came too late for the batch (NVIDIA
- * open-gpu-kernel-modules 595.45.04, uvm_gpu_replayable_faults.c, BATCH_FLUSH). */
+ * open-gpu-kernel-modules 595.45.04, uvm_gpu_replayable_faults.c, BATCH_FLUSH). Of a kernel in bulk
+ * these are not in the buffer, but counted as its step raises its faults; what is in the buffer was
+ * raised while the batch was served, as pages came, and the next batch takes it. */
 static uint64_t flush_cost(const struct sim *sim, const struct device *device, uint64_t time) {
     const struct fault_buffer *buffer = &device->buffer;
-    uint64_t entries = device->bulk.flushed;
+    uint64_t entries = ff__is_bulk(device) ? device->bulk.flushed : 0;
     if (sim->gpu->flush_ns == 0)
         return 0;
-    for (uint32_t i = 0; i < buffer->count && buffer->faults[i].time <= time; i++)
-        entries += (uint64_t)__builtin_popcountll(buffer->faults[i].pages) * buffer->faults[i].sms;
+    for (uint32_t i = 0; !ff__is_bulk(device) && i < buffer->count; i++)
+        if (buffer->faults[i].time <= time)
+            entries +=
+                (uint64_t)__builtin_popcountll(buffer->faults[i].pages) * buffer->faults[i].sms;
     return sim->gpu->flush_ns * entries * PS_PER_NS;
 }
 
