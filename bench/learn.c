@@ -37,11 +37,10 @@ static double predict_once(const struct ff__predictor *predictor, struct ff__str
 static double read_once(const struct ff__predictor *predictor, const struct ff__stream *stream) {
     uint64_t start = ff__clock_ns(), sum = 0, word;
     volatile uint64_t keep;
-    const char *parts[] = {(const char *)stream, (const char *)predictor->mix,
-                           (const char *)predictor->to_classes};
-    const size_t sizes[] = {sizeof *stream, sizeof predictor->mix,
-                            predictor->class_blocks * FF__WIDE * (size_t)FF__HIDDEN};
-    for (int part = 0; part < 3; part++)
+    const char *parts[] = {(const char *)stream, (const char *)predictor->to_classes};
+    const size_t sizes[] = {sizeof *stream, predictor->class_blocks * FF__WIDE *
+                                                (size_t)predictor->class_quads * FF__QUAD};
+    for (int part = 0; part < 2; part++)
         for (size_t i = 0; i + sizeof word <= sizes[part]; i += sizeof word) {
             memcpy(&word, parts[part] + i, sizeof word);
             sum += word;

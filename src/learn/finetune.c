@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPREAD 0.4f /* of a new class's weights; ours */
+#define SPREAD 1.6f /* of the sum of a new class's random weights; ours */
 
 /* ---- vocabularies ---- */
 
@@ -85,15 +85,17 @@ static void keep_rows(float *to, const float *from, const struct ff__vocab *now,
     }
 }
 
-/* The weights and the bias of one class. */
+/* The weights, one for each number that is seen, and the bias of one class. */
 struct class {
-    float weights[FF__HIDDEN], bias;
+    uint32_t seen;
+    float weights[FF__OUTPUTS], bias;
 };
 
 static struct class class_at(const struct ff__hlsh_weights *from, uint32_t classes,
                              uint32_t number) {
-    struct class class = {.bias = from->of[FF__HLSH_CLASSES_BIAS][number]};
-    for (uint32_t i = 0; i < FF__HIDDEN; i++)
+    struct class class = {.seen = (uint32_t)(from->count[FF__HLSH_CLASSES] / classes),
+                          .bias = from->of[FF__HLSH_CLASSES_BIAS][number]};
+    for (uint32_t i = 0; i < class.seen; i++)
         class.weights[i] = from->of[FF__HLSH_CLASSES][(size_t)i * classes + number];
     return class;
 }
@@ -106,9 +108,9 @@ static struct class new_class(const struct ff__hlsh_weights *from, const struct 
     struct class class =
         class_at(from, before->size, before->size > 1 ? FF__ESCAPE + 1 : FF__ESCAPE);
     struct ff__random random = random_of(now->value[number]);
-    float spread[FF__HIDDEN];
-    ff__net_uniform(spread, FF__HIDDEN, SPREAD, &random);
-    for (uint32_t i = 0; i < FF__HIDDEN; i++)
+    float spread[FF__OUTPUTS];
+    ff__net_uniform(spread, class.seen, SPREAD / sqrtf((float)class.seen), &random);
+    for (uint32_t i = 0; i < class.seen; i++)
         class.weights[i] += spread[i];
     class.bias += logf((float)now->count[number] / (float)now->count[FF__ESCAPE + 1]);
     return class;
@@ -120,7 +122,7 @@ static void keep_classes(struct ff__hlsh_weights *to, const struct ff__hlsh_weig
         uint32_t old = number_before(now, before, number);
         const struct class class = is_new(number, old) ? new_class(from, now, before, number)
                                                        : class_at(from, before->size, old);
-        for (uint32_t i = 0; i < FF__HIDDEN; i++)
+        for (uint32_t i = 0; i < class.seen; i++)
             to->of[FF__HLSH_CLASSES][(size_t)i * now->size + number] = class.weights[i];
         to->of[FF__HLSH_CLASSES_BIAS][number] = class.bias;
     }
@@ -129,8 +131,8 @@ static void keep_classes(struct ff__hlsh_weights *to, const struct ff__hlsh_weig
 static void keep_params(struct ff__net *net, const struct ff__features *now,
                         const struct ff__model *before) {
     struct ff__hlsh_weights to, from;
-    ff__hlsh_map(&to, &net->shape, net->params);
-    ff__hlsh_map(&from, &before->net.shape, before->net.params);
+    ff__hlsh_map(&to, net->type, &net->shape, net->params);
+    ff__hlsh_map(&from, before->net.type, &before->net.shape, before->net.params);
     for (int i = 0; i < FF__HLSH_PARAMS; i++)
         if (to.count[i] == from.count[i] && i != FF__HLSH_DELTA && i != FF__HLSH_PC &&
             i != FF__HLSH_CLASSES && i != FF__HLSH_CLASSES_BIAS)

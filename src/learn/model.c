@@ -149,13 +149,16 @@ static void pass_purpose(struct bytes *bytes, struct ff__model *model) {
 /* The type's name; a new network of that type when reading. */
 static void pass_net(struct bytes *bytes, struct ff__model *model, uint32_t capacity) {
     char name[NAME_SIZE] = "";
+    uint32_t converged = model->net.shape.converged;
     if (!bytes->reading)
         snprintf(name, sizeof name, "%s", model->net.type->name);
     pass(bytes, name, sizeof name);
+    pass_u32(bytes, &converged);
     name[NAME_SIZE - 1] = 0;
     if (bytes->reading && !bytes->status) {
         const struct ff__net_type *type = ff__net_type_find(bytes->types, name);
         struct ff__shape shape = ff__shape_of(&model->features);
+        shape.converged = converged;
         bytes->status = type ? ff__net_init(&model->net, type, &shape, capacity, 1) : -ENXIO;
     }
     pass_floats(bytes, model->net.params, model->net.param_count);

@@ -10,7 +10,7 @@
 
 #include <farfault/farfault.h>
 
-#define FF__MODEL_VERSION 1u
+#define FF__MODEL_VERSION 2u
 
 struct ff__model {
     struct ff__features features;

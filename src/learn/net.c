@@ -1,5 +1,7 @@
 #include "learn/net.h"
 
+#include "learn/hlsh.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +13,19 @@ const struct ff__net_type *ff__net_type_find(ff__net_types types, const char *na
     return *types;
 }
 
+/* Section 5.4 of the paper: the largest class's share of all. */
+static bool converged(const struct ff__vocab *classes) {
+    uint64_t most = 0, all = 0;
+    for (uint32_t i = 0; i < classes->size; i++) {
+        all += classes->count[i];
+        most = i != FF__ESCAPE && classes->count[i] > most ? classes->count[i] : most;
+    }
+    return all > 0 && (double)most >= FF__CONVERGED * (double)all;
+}
+
 struct ff__shape ff__shape_of(const struct ff__features *features) {
-    struct ff__shape shape = {.classes = features->classes.size};
+    struct ff__shape shape = {.classes = features->classes.size,
+                              .converged = converged(&features->classes)};
     for (uint32_t f = 0; f < FF__FEATURES; f++)
         shape.ids[f] = ff__feature_ids(features, (enum ff__feature)f);
     return shape;

@@ -10,23 +10,23 @@
 struct ff__shape {
     uint32_t classes;
     uint32_t ids[FF__FEATURES];
+    bool converged; /* nearly all samples are of one class: hlsh's indicator, by data set */
 };
 
 struct ff__net;
 
 /* How an hlsh network attends. */
 enum ff__attends {
-    /* Algorithm 1: a token that is close to all others takes the first such token's key */
-    FF__ATTENDS_HLSH,
-    FF__ATTENDS_PRINTED, /* as the paper prints it: its key is zero */
-    FF__ATTENDS_FULL,    /* every token has its own key */
-    FF__ATTENDS_ALWAYS,  /* as the first, but the indicator never bypasses it */
+    FF__ATTENDS_HLSH, /* Algorithm 1 */
+    FF__ATTENDS_FULL, /* every token has its own query and key */
+    FF__ATTENDS_NOT,
 };
 
 struct ff__net_type {
     const char *name, *summary;
     bool quantized; /* four bits; the default */
     enum ff__attends attends;
+    bool bypass_by_window; /* hlsh's indicator looks at each window, not at the data set */
     /* How it is trained unless something else is asked for; ours, the same for every program. */
     uint32_t batch, steps;
     float rate;
@@ -56,7 +56,8 @@ typedef const struct ff__net_type *const *ff__net_types;
 /* NULL: there is none of that name. */
 const struct ff__net_type *ff__net_type_find(ff__net_types types, const char *name);
 
-/* What a net over these features has. */
+/* What a net over these features has; whether they converge is known if their classes were counted.
+ */
 struct ff__shape ff__shape_of(const struct ff__features *features);
 
 /* 0 or -ENOMEM. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define CACHE_LINE 64u
-#define NEVER      (-(1 << 19)) /* the bias of a class that is only there to fill a vector */
+#define NEVER      (-(1 << 21)) /* the bias of a class that is only there to fill a vector */
 
 /* ---- code ---- */
 
@@ -115,24 +115,38 @@ static int make_tables(struct ff__predictor *p, const struct ff__hlsh_weights *w
     return status;
 }
 
+/* Where sums for a token in each slot start: offsets off, the slot's position in. */
+static void place(int32_t start[FF__WINDOW][FF__WIDE], const struct matrix *m,
+                  const struct ff__predictor *p, float unit) {
+    for (uint32_t slot = 0; slot < FF__WINDOW; slot++) {
+        float position[FF__WIDTH];
+        ff__hlsh_position(slot, position);
+        take_offsets(start[slot], m, p->shift);
+        for (uint32_t i = 0; i < FF__WIDTH; i++)
+            for (uint32_t o = 0; o < FF__WIDTH; o++)
+                start[slot][o] +=
+                    steps_of(position[i], unit) * steps_of(m->w[i * FF__WIDTH + o], m->step);
+    }
+}
+
 static void make_projections(struct ff__predictor *p, const struct ff__hlsh_weights *w,
                              const float *step, float unit) {
     const struct matrix key = {w->of[FF__HLSH_KEY], FF__WIDTH, FF__WIDTH, step[FF__HLSH_KEY]};
+    const struct matrix query = {w->of[FF__HLSH_QUERY], FF__WIDTH, FF__WIDTH, step[FF__HLSH_QUERY]};
     const struct matrix value = {w->of[FF__HLSH_VALUE], FF__WIDTH, FF__WIDTH, step[FF__HLSH_VALUE]};
     put_quads(p->to_key, FF__WIDE, &key);
     put_quads(p->to_value, FF__WIDE, &value);
     take_offsets(p->value_start, &value, p->shift);
-    for (uint32_t slot = 0; slot < FF__WINDOW; slot++) {
-        float position[FF__WIDTH];
-        ff__hlsh_position(slot, position);
-        take_offsets(p->key_start[slot], &key, p->shift);
-        for (uint32_t i = 0; i < FF__WIDTH; i++)
-            for (uint32_t o = 0; o < FF__WIDTH; o++)
-                p->key_start[slot][o] +=
-                    steps_of(position[i], unit) * steps_of(key.w[i * FF__WIDTH + o], key.step);
+    place(p->key_start, &key, p, unit);
+    p->has_queries = w->count[FF__HLSH_QUERY] > 0;
+    if (p->has_queries) {
+        put_quads(p->to_query, FF__WIDE, &query);
+        place(p->query_start, &query, p, unit);
     }
     p->key_scale = unit * key.step / FF__STEP_KEY;
+    p->query_scale = unit * query.step / FF__STEP_KEY;
     p->value_scale = unit * value.step / FF__STEP_VALUE;
+    p->weight_scale = FF__SCORE_SCALE * FF__STEP_KEY * FF__STEP_KEY * FF__WEIGHT_SCALE;
 }
 
 static void make_lsh(struct ff__predictor *p, enum ff__attends attends) {
@@ -142,7 +156,7 @@ static void make_lsh(struct ff__predictor *p, enum ff__attends attends) {
     put_quads(p->direction, FF__LSH_ALONG, &direction);
     take_offsets(p->direction_start, &direction, NULL);
     for (uint32_t slot = 0; slot < FF__SLOTS_WIDE; slot++) {
-        bool there = slot < FF__WINDOW, shares = there && attends != FF__ATTENDS_FULL;
+        bool there = slot < FF__WINDOW, shares = there && attends == FF__ATTENDS_HLSH;
         uint32_t compared = FF__WINDOW / 2 - (there && lsh.chosen[slot]);
         p->chosen[slot] = (int16_t)(there ? lsh.chosen[slot] : 0);
         p->far[slot] = (int16_t)(shares ? ff__lsh_far(compared) : INT16_MAX);
@@ -150,25 +164,15 @@ static void make_lsh(struct ff__predictor *p, enum ff__attends attends) {
     }
     for (uint32_t i = 0; i <= FF__LSH_ROUNDS; i++)
         p->logs[i] = (int16_t)ff__lsh_log[i];
-    p->converged = attends == FF__ATTENDS_ALWAYS ? FF__WINDOW + 1 : FF__CONVERGED;
-    p->printed = attends == FF__ATTENDS_PRINTED ? UINT32_MAX : 0;
 }
 
-/* With the newest token in slot n, slot s is so old: (n - s) mod window. Entry t is that of age
- * (2 window - 1 - t) mod window: slot s is then entry s + window - 1 - n. */
-static void make_ages(struct ff__predictor *p, const float *age, float step) {
-    for (uint32_t t = 0; t < 2 * FF__WINDOW; t++)
-        for (uint32_t d = 0; d < FF__WIDTH; d++) {
-            float x = age[(2 * FF__WINDOW - 1 - t) % FF__WINDOW * FF__WIDTH + d];
-            p->age[d / FF__QUAD][t][d % FF__QUAD] = (int8_t)steps_of(x, step);
-            p->age_start[t] -= steps_of(x, step) * (int32_t)FF__OFFSET;
-        }
-    float by_key = FF__SCORE_SCALE * FF__STEP_KEY * FF__STEP_KEY;
-    float by_age = FF__SCORE_SCALE * FF__STEP_KEY * step;
-    float unit = by_key < by_age ? by_key : by_age;
-    p->key_shift = log_of(by_key / unit);
-    p->age_shift = log_of(by_age / unit);
-    p->weight_scale = unit * FF__WEIGHT_SCALE;
+/* How many equal deltas bypass attention. */
+static uint32_t bypass_from(const struct ff__net *net) {
+    if (net->type->attends == FF__ATTENDS_NOT)
+        return 0;
+    if (net->type->bypass_by_window)
+        return FF__CONVERGED_WINDOW;
+    return net->shape.converged ? 0 : FF__WINDOW + 1;
 }
 
 static void put_bias(float *to, const float *bias, uint32_t count, float step) {
@@ -191,56 +195,67 @@ static void make_layer(struct ff__predictor *p, const struct ff__hlsh_weights *w
 
 static void make_mix(struct ff__predictor *p, const struct ff__hlsh_weights *w, const float *step,
                      float unit) {
-    const struct matrix all = {w->of[FF__HLSH_MIX], FF__MIX, FF__HIDDEN, step[FF__HLSH_MIX]};
-    const uint32_t tokens = FF__WINDOW * FF__WIDTH;
-    const uint32_t answer[FF__TOKEN_QUADS] = {p->answer_shift, p->answer_shift, p->answer_shift};
-    struct matrix window = all, layer = all;
-    window.in = tokens;
-    layer.w += (size_t)tokens * FF__HIDDEN;
-    layer.in = FF__WIDTH;
-    put_quads(p->mix, FF__HIDDEN, &all);
-    take_offsets(p->mix_start, &window, p->shift);
-    take_offsets(p->mix_start, &layer, answer);
+    const struct matrix mix = {w->of[FF__HLSH_MIX], FF__OUTPUTS, FF__HIDDEN, step[FF__HLSH_MIX]};
+    put_quads(p->mix, FF__HIDDEN, &mix);
+    take_offsets(p->mix_start, &mix, p->shift);
     put_bias(p->mix_bias, w->of[FF__HLSH_MIX_BIAS], FF__HIDDEN, FF__STEP_HIDDEN);
-    p->mix_scale = unit * all.step / FF__STEP_HIDDEN;
+    p->mix_scale = unit * mix.step / FF__STEP_HIDDEN;
 }
 
-static int32_t name_of(const struct ff__predictor *p, const float *bias, uint32_t class) {
-    int32_t steps = class < p->classes ? steps_of(bias[class], FF__STEP_BIAS) : NEVER;
-    return steps * (int32_t)FF__CLASSES_MAX + (int32_t)(FF__CLASSES_MAX - 1 - class);
+/* In whole blocks of classes; those that are only there to fill one never win. */
+static void name_classes(struct ff__predictor *p, const float *bias, const int32_t *start) {
+    for (uint32_t c = 0; c < p->class_blocks * FF__WIDE; c++) {
+        int32_t steps = NEVER;
+        if (c < p->classes)
+            steps = steps_of(bias[c], FF__STEP_LOGIT) + start[c] * (1 << p->class_shift);
+        p->class_name[c] = steps * (int32_t)FF__CLASSES_MAX + (int32_t)(FF__CLASSES_MAX - 1 - c);
+    }
+    p->class_shift += log_of((float)FF__CLASSES_MAX);
 }
 
-static int make_classes(struct ff__predictor *p, const struct ff__hlsh_weights *w, float step) {
-    size_t block = FF__HIDDEN * FF__WIDE;
+static int make_classes(struct ff__predictor *p, const struct ff__hlsh_weights *w, float step,
+                        uint32_t seen) {
+    const struct matrix all = {w->of[FF__HLSH_CLASSES], seen, p->classes, step};
+    size_t block = (size_t)seen * FF__WIDE;
     p->class_blocks = (p->classes + FF__WIDE - 1) / FF__WIDE;
+    p->class_quads = seen / FF__QUAD;
     p->to_classes = zeroed(p->class_blocks * block);
     p->class_name = zeroed(p->class_blocks * FF__WIDE * sizeof *p->class_name);
-    if (!p->to_classes || !p->class_name)
+    int32_t *start = zeroed(p->class_blocks * FF__WIDE * sizeof *start);
+    if (!p->to_classes || !p->class_name || !start) {
+        free(start);
         return -ENOMEM;
+    }
     for (uint32_t c = 0; c < p->classes; c++)
-        for (uint32_t i = 0; i < FF__HIDDEN; i++)
-            p->to_classes[c / FF__WIDE * block +
-                          (i / FF__QUAD * FF__WIDE + c % FF__WIDE) * FF__QUAD + i % FF__QUAD] =
-                (int8_t)steps_of(w->of[FF__HLSH_CLASSES][(size_t)i * p->classes + c], step);
-    for (uint32_t c = 0; c < p->class_blocks * FF__WIDE; c++)
-        p->class_name[c] = name_of(p, w->of[FF__HLSH_CLASSES_BIAS], c);
+        for (uint32_t i = 0; i < seen; i++)
+            p->to_classes[(size_t)c / FF__WIDE * block +
+                          ((size_t)i / FF__QUAD * FF__WIDE + c % FF__WIDE) * FF__QUAD +
+                          i % FF__QUAD] = (int8_t)steps_of(all.w[(size_t)i * p->classes + c], step);
+    if (p->encodes)
+        take_offsets(start, &all, NULL); /* hidden numbers have none */
     p->class_shift =
-        log_of(FF__STEP_HIDDEN * step / FF__STEP_BIAS) + log_of((float)FF__CLASSES_MAX);
+        log_of((p->encodes ? FF__STEP_TOKEN : FF__STEP_HIDDEN) * step / FF__STEP_LOGIT);
+    name_classes(p, w->of[FF__HLSH_CLASSES_BIAS], start);
+    free(start);
     return 0;
 }
 
 static int make(struct ff__predictor *p, const struct ff__hlsh_weights *w, const float *step,
-                enum ff__attends attends) {
+                const struct ff__net *net) {
     float unit = find_unit(step);
     int status = make_tables(p, w, step, unit);
     if (status)
         return status;
-    make_projections(p, w, step, unit);
-    make_lsh(p, attends);
-    make_ages(p, w->of[FF__HLSH_AGE], step[FF__HLSH_AGE]);
-    make_layer(p, w, step);
-    make_mix(p, w, step, unit);
-    return make_classes(p, w, step[FF__HLSH_CLASSES]);
+    p->encodes = net->type != &ff__net_window;
+    if (p->encodes) {
+        make_projections(p, w, step, unit);
+        make_lsh(p, net->type->attends);
+        make_layer(p, w, step);
+        p->converged = bypass_from(net);
+    } else {
+        make_mix(p, w, step, unit);
+    }
+    return make_classes(p, w, step[FF__HLSH_CLASSES], ff__hlsh_seen(net->type));
 }
 
 bool ff__predictor_takes(const struct ff__net_type *type) {
@@ -258,9 +273,9 @@ int ff__predictor_init(struct ff__predictor *predictor, const struct ff__net *ne
         return -ENOMEM;
     use_best(predictor);
     predictor->classes = net->shape.classes;
-    ff__hlsh_quantize(&net->shape, net->params, quantized, step);
-    ff__hlsh_map(&w, &net->shape, quantized);
-    int status = make(predictor, &w, step, net->type->attends);
+    ff__hlsh_quantize(net, quantized, step);
+    ff__hlsh_map(&w, net->type, &net->shape, quantized);
+    int status = make(predictor, &w, step, net);
     free(quantized);
     if (status)
         ff__predictor_fini(predictor);
@@ -279,7 +294,8 @@ void ff__predictor_fini(struct ff__predictor *predictor) {
 size_t ff__predictor_size(const struct ff__predictor *predictor) {
     size_t rows = (size_t)predictor->pages + predictor->deltas + predictor->pcs;
     return sizeof *predictor + rows * FF__PART +
-           predictor->class_blocks * FF__WIDE * (FF__HIDDEN + sizeof *predictor->class_name);
+           predictor->class_blocks * FF__WIDE *
+               (predictor->class_quads * FF__QUAD + sizeof *predictor->class_name);
 }
 
 /* ---- streams ---- */

@@ -24,14 +24,14 @@
 struct ff__stream {
     _Alignas(64) int8_t key[FF__TOKEN_QUADS][FF__SLOTS_WIDE][FF__QUAD];
     int8_t value[FF__SLOTS_WIDE / FF__QUAD][FF__WIDE][FF__QUAD]; /* quads of slots */
+    uint8_t query[FF__SLOTS_WIDE][FF__WIDE];                     /* + FF__OFFSET */
     uint64_t hash[FF__SLOTS_WIDE];                               /* see ff__hash_at() */
     int16_t far[FF__SLOTS_WIDE];  /* sums of logarithms of distances to the chosen half */
     int16_t lean[FF__SLOTS_WIDE]; /* FF__OFFSET times the sum of the key */
     uint16_t delta[FF__SLOTS_WIDE];
-    uint8_t token[2 * FF__WINDOW]
-                 [FF__WIDTH]; /* + FF__OFFSET; twice, so that a window is in one piece */
-    uint8_t last[FF__WIDE];   /* the newest, again */
-    uint32_t newest;          /* slot */
+    /* + FF__OFFSET; twice, so that a window is in one piece, and room for whole vectors */
+    uint8_t token[2 * FF__WINDOW + 1][FF__WIDTH];
+    uint32_t newest; /* slot */
 };
 
 /* Hashes of neighbouring slots lie in neighbouring vectors: four vectors of distances, one shifted
@@ -54,28 +54,30 @@ struct ff__predictor {
     uint32_t shift[FF__TOKEN_QUADS], answer_shift; /* of FF__STEP_TOKEN */
     int32_t token_start[FF__WIDE];
     _Alignas(64) int8_t to_key[FF__TOKEN_QUADS][FF__WIDE][FF__QUAD];
+    int8_t to_query[FF__TOKEN_QUADS][FF__WIDE][FF__QUAD]; /* with full attention */
     int8_t to_value[FF__TOKEN_QUADS][FF__WIDE][FF__QUAD];
     int8_t direction[FF__TOKEN_QUADS][FF__LSH_ALONG][FF__QUAD];
-    int8_t age[FF__TOKEN_QUADS][2 * FF__SLOTS_WIDE][FF__QUAD]; /* going round twice, oldest first */
     int8_t to_inner[FF__TOKEN_QUADS][FF__INNER][FF__QUAD];
     int8_t to_outer[FF__INNER / FF__QUAD][FF__WIDE][FF__QUAD];
-    int8_t mix[FF__MIX / FF__QUAD][FF__HIDDEN][FF__QUAD];
+    int8_t mix[FF__OUTPUTS / FF__QUAD][FF__HIDDEN][FF__QUAD];
     int32_t key_start[FF__WINDOW][FF__WIDE]; /* with the slot's position */
+    int32_t query_start[FF__WINDOW][FF__WIDE];
     int32_t value_start[FF__WIDE], direction_start[FF__LSH_ALONG];
-    int32_t age_start[2 * FF__SLOTS_WIDE], inner_start[FF__INNER], mix_start[FF__HIDDEN];
+    int32_t inner_start[FF__INNER], mix_start[FF__HIDDEN];
     float inner_bias[FF__INNER], outer_bias[FF__WIDE], mix_bias[FF__HIDDEN];
-    float key_scale, value_scale, weight_scale, inner_scale, outer_scale, mix_scale;
-    uint32_t key_shift, age_shift; /* of scores */
-    int8_t *to_classes;            /* [class_blocks][FF__HIDDEN / FF__QUAD][FF__WIDE][FF__QUAD] */
-    /* Logits are in steps of FF__STEP_BIAS, times FF__CLASSES_MAX, plus a number for the class.
-     * class_name: the bias with that number. class_shift: the scale of a sum. */
+    float key_scale, query_scale, value_scale, weight_scale, inner_scale, outer_scale, mix_scale;
+    uint32_t class_quads; /* of what the classes see */
+    int8_t *to_classes;   /* [class_blocks][class_quads][FF__WIDE][FF__QUAD] */
+    /* Logits are in steps of FF__STEP_LOGIT, times FF__CLASSES_MAX, plus a number for the class.
+     * class_name: where the sum starts, with that number. class_shift: the scale of a sum. */
     int32_t *class_name;
     uint32_t class_shift;
     int16_t chosen[FF__SLOTS_WIDE];
     int16_t far[FF__SLOTS_WIDE], close[FF__SLOTS_WIDE]; /* bounds for sums of logarithms */
     int16_t logs[FF__SLOTS_WIDE];                       /* ff__lsh_log */
-    uint32_t converged;                                 /* so many equal deltas bypass attention */
-    uint32_t printed; /* slots whose tokens have a key of zero if they share: none, or all */
+    uint32_t converged; /* so many equal deltas bypass attention; 0: always */
+    bool encodes;       /* not `window` */
+    bool has_queries;   /* keys are no queries */
 };
 
 /* Whether networks of this type can be made predictors of. */

@@ -6,7 +6,7 @@
  *                  bits), elsewhere at most 240, so that 30 of them fit in 16 bits.
  *   dot            adds the products of a quad and a row of quads to sums
  *   joined         sums as numbers of 32 bits
- *   CHAINS         of sums that mix_window() adds up side by side
+ *   CHAINS         of sums that hide() adds up side by side
  *   QUAD           four of 16 bytes, in all lanes
  *   narrow         16 numbers as bytes
  *   smaller, larger
@@ -205,7 +205,6 @@ INLINE void put_value(struct ff__stream *s, uint32_t slot, struct wide value) {
 INLINE void put_token(struct ff__stream *s, uint32_t slot, sixteen token) {
     memcpy(s->token[slot], &token, FF__WIDTH);
     memcpy(s->token[slot + FF__WINDOW], &token, FF__WIDTH);
-    memcpy(s->last, &token, sizeof token);
 }
 
 TARGET static void push(const struct ff__predictor *p, struct ff__stream *s,
@@ -216,6 +215,10 @@ TARGET static void push(const struct ff__predictor *p, struct ff__stream *s,
     memcpy(&delta, p->delta[ids[1]], sizeof delta);
     memcpy(&pc, p->pc[ids[2]], sizeof pc);
     sixteen token = (sixteen)(int32_t OF(16)){page, delta, pc, 0};
+    put_token(s, slot, token);
+    s->newest = slot;
+    if (!p->encodes)
+        return;
     struct wide key = to_steps_wide(times(p, token, p->to_key, p->key_start[slot]), p->key_scale,
                                     NULL, FF__Q_MIN, FF__Q_MAX);
     struct wide value = to_steps_wide(times(p, token, p->to_value, p->value_start), p->value_scale,
@@ -223,21 +226,24 @@ TARGET static void push(const struct ff__predictor *p, struct ff__stream *s,
     vector sum = key.at[0];
     for (uint32_t i = 1; i < PARTS; i++)
         sum += key.at[i];
-    sixteen narrow_key = narrow(key);
-    put_token(s, slot, token);
+    sixteen narrow_key = narrow(key), query = narrow_key;
+    if (p->has_queries)
+        query = narrow(to_steps_wide(times(p, token, p->to_query, p->query_start[slot]),
+                                     p->query_scale, NULL, FF__Q_MIN, FF__Q_MAX));
+    query = raised(query);
+    memcpy(s->query[slot], &query, sizeof query);
     put_key(s, slot, narrow_key, sum_of(sum));
     put_value(s, slot, value);
     put_short(s->delta, slot, (int16_t)ids[1]);
     rehash(p, s, slot, hash_of(p, raised(narrow_key)));
-    s->newest = slot;
 }
 
-/* ---- a prediction ---- */
+/* ---- the encoder ---- */
 
-/* The indicator: if so many deltas are the same, one of the last few is one of them. */
+/* The indicator by window: if so many deltas are the same, one of the last few is one of them. */
 INLINE bool converged(const struct ff__predictor *p, const struct ff__stream *s) {
     uint32_t most = 0;
-    for (uint32_t i = 0, slot = s->newest; i <= FF__WINDOW - FF__CONVERGED; i++) {
+    for (uint32_t i = 0, slot = s->newest; i <= FF__WINDOW - FF__CONVERGED_WINDOW; i++) {
         uint32_t same = count_equal(s->delta, s->delta[slot]);
         most = same > most ? same : most;
         slot = slot > 0 ? slot - 1 : FF__WINDOW - 1;
@@ -245,58 +251,43 @@ INLINE bool converged(const struct ff__predictor *p, const struct ff__stream *s)
     return most >= p->converged;
 }
 
-/* Slots that share a score, and that are left out; mostly there are none. */
-INLINE void share(vector scores[2 * PARTS], uint32_t alike, uint32_t erased, uint32_t base) {
-    int32_t each[FF__SLOTS_WIDE];
-    memcpy(each, scores, sizeof each);
-    for (uint32_t i = 0; i < 2 * PARTS; i++) {
-        scores[i] = blend(scores[i], all(each[base]), lanes_of(alike >> LANES * i));
-        scores[i] &= ~lanes_of(erased >> LANES * i);
-    }
+/* Algorithm 1: which slots have neither query nor key, and which share what comes out for `base`;
+ * of these only that one has a key. */
+struct sharing {
+    uint32_t erased, alike, base;
+};
+
+INLINE struct sharing find_sharing(const struct ff__predictor *p, const struct ff__stream *s) {
+    struct sharing found = {.erased = not_greater(p->far, s->far) & SLOTS,
+                            .alike = not_greater(s->far, p->close) & SLOTS};
+    found.base = found.alike ? ff__oldest(found.alike, s->newest) : 0;
+    return found;
 }
 
-/* The newest token's scores for all slots. Tokens that share or are left out are rare: as a branch,
- * they cost no waiting for the newest hash. */
-INLINE void score(const struct ff__predictor *p, const struct ff__stream *s,
+/* The scores of all slots, for the one that asks. */
+INLINE void score(const struct ff__stream *s, const struct sharing *sharing, uint32_t asks,
                   vector scores[2 * PARTS]) {
-    uint32_t newest = s->newest, turn = FF__WINDOW - 1 - newest, base = newest, asks = newest;
-    uint32_t erased = not_greater(p->far, s->far) & SLOTS;
-    uint32_t alike = not_greater(s->far, p->close) & SLOTS;
-    bool nothing = false;
-    if (erased | alike) {
-        base = alike ? ff__oldest(alike, newest) : newest;
-        asks = alike >> newest & 1 ? base : newest;
-        nothing = erased >> newest & 1;
-        erased = ff__without_key(p, erased, alike, base, newest);
-    }
-    vector query[FF__TOKEN_QUADS];
-    for (uint32_t q = 0; q < FF__TOKEN_QUADS; q++) {
-        int32_t key;
-        memcpy(&key, s->key[q][asks], sizeof key);
-        query[q] = (vector)((bytes)all(nothing ? 0 : key) + (int8_t)FF__OFFSET);
-    }
+    uint32_t keyless = sharing->erased | (sharing->alike & ~(UINT32_C(1) << sharing->base));
+    sixteen own = (sixteen){0} + (int8_t)FF__OFFSET;
+    if (!(sharing->erased >> asks & 1))
+        memcpy(&own, s->query[sharing->alike >> asks & 1 ? sharing->base : asks], sizeof own);
+    const vector query[] = QUADS3(own);
     for (uint32_t i = 0; i < 2 * PARTS; i++) {
         int16_t lean OF(SHORTS);
         memcpy(&lean, s->lean + LANES * i, sizeof lean);
         scores[i] = product(query, s->key[0][LANES * i], sizeof s->key[0], FF__TOKEN_QUADS) -
                     __builtin_convertvector(lean, vector);
-    }
-    if (erased | alike)
-        share(scores, alike, erased, base);
-    for (uint32_t i = 0; i < 2 * PARTS; i++) {
-        uint32_t at = turn + LANES * i;
-        vector ages = product(query, p->age[0][at], sizeof p->age[0], FF__TOKEN_QUADS) +
-                      load(p->age_start + at);
-        scores[i] = (scores[i] << (int32_t)p->key_shift) + (ages << (int32_t)p->age_shift);
+        if (keyless)
+            scores[i] &= ~lanes_of(keyless >> LANES * i);
     }
 }
 
-/* The weights of all slots but the newest; their sum is returned. */
+/* The weights of all slots but the one that asks; their sum is returned. */
 INLINE int32_t weigh_all(const struct ff__predictor *p, const struct ff__stream *s,
-                         vector weights[2 * PARTS]) {
-    uint32_t others = SLOTS & ~(UINT32_C(1) << s->newest);
+                         const struct sharing *sharing, uint32_t asks, vector weights[2 * PARTS]) {
+    uint32_t others = SLOTS & ~(UINT32_C(1) << asks);
     vector scores[2 * PARTS], most = all(INT32_MIN), sum = {0};
-    score(p, s, scores);
+    score(s, sharing, asks, scores);
     for (uint32_t i = 0; i < 2 * PARTS; i++)
         most = larger(most, blend(all(INT32_MIN), scores[i], lanes_of(others >> LANES * i)));
     most = all(most_of(most));
@@ -307,11 +298,12 @@ INLINE int32_t weigh_all(const struct ff__predictor *p, const struct ff__stream 
     return sum_of(sum);
 }
 
-/* What attention adds to the newest token, in steps. Weights go up to 4096: their upper and lower
- * six bits are multiplied on their own. */
-INLINE struct wide attend(const struct ff__predictor *p, const struct ff__stream *s) {
+/* What attention adds to a token, in steps. Weights go up to 4096: their upper and lower six bits
+ * are multiplied on their own. */
+INLINE struct wide attend(const struct ff__predictor *p, const struct ff__stream *s,
+                          const struct sharing *sharing, uint32_t asks) {
     vector weights[2 * PARTS];
-    int32_t total = weigh_all(p, s, weights);
+    int32_t total = weigh_all(p, s, sharing, asks, weights);
     struct wide y = {{{0}}};
     for (uint32_t lower = 0; lower < 2; lower++) {
         sums sum[PARTS] = {{0}};
@@ -339,22 +331,20 @@ INLINE struct wide attend(const struct ff__predictor *p, const struct ff__stream
            [FF__QUAD * (q) + 3] = {0, 0, 0, 1}}
 static const int8_t unit_matrix[FF__TOKEN_QUADS][FF__WIDE][FF__QUAD] = {UNIT(0), UNIT(1), UNIT(2)};
 
-/* The newest token with what attention says, in steps. */
-INLINE struct wide add_answer(const struct ff__predictor *p, const struct ff__stream *s) {
+/* A token with what attention says (`answer` may be NULL), in steps. */
+INLINE struct wide add_answer(const struct ff__predictor *p, const uint8_t *of,
+                              const struct wide *answer) {
     sixteen token;
-    memcpy(&token, s->last, sizeof token);
+    memcpy(&token, of, sizeof token);
     struct wide y = times(p, token, unit_matrix, p->token_start);
-    if (!converged(p, s)) {
-        struct wide answer = attend(p, s);
-        for (uint32_t i = 0; i < PARTS; i++)
-            y.at[i] += answer.at[i] << (int32_t)p->answer_shift;
-    }
+    for (uint32_t i = 0; answer && i < PARTS; i++)
+        y.at[i] += answer->at[i] << (int32_t)p->answer_shift;
     return to_steps_wide(y, 1 / (float)(1 << p->answer_shift), NULL, FF__Q_MIN, FF__Q_MAX);
 }
 
-/* The encoder layer's output for the newest token, in steps. */
-INLINE sixteen layer(const struct ff__predictor *p, const struct ff__stream *s) {
-    struct wide token = add_answer(p, s), y;
+/* The feed-forward layer, in steps. */
+INLINE sixteen feed(const struct ff__predictor *p, struct wide token) {
+    struct wide y;
     sixteen narrowed = raised(narrow(token));
     const vector x[] = QUADS3(narrowed);
     sums sum[PARTS] = {{0}};
@@ -378,8 +368,24 @@ INLINE sixteen layer(const struct ff__predictor *p, const struct ff__stream *s) 
     return narrow(y);
 }
 
-/* What the tokens of the window add to the hidden numbers; chains of sums for each feature. */
-INLINE struct wide mix_window(const struct ff__predictor *p, const struct ff__stream *s) {
+/* What the classes see: the outputs for all tokens, the oldest first, without their signs. */
+INLINE void encode(const struct ff__predictor *p, const struct ff__stream *s, uint8_t *seen) {
+    const bool bypasses = converged(p, s);
+    const struct sharing sharing = find_sharing(p, s);
+    for (uint32_t i = 0, slot = s->newest; i < FF__WINDOW; i++) {
+        slot = slot + 1 < FF__WINDOW ? slot + 1 : 0;
+        struct wide answer;
+        if (!bypasses)
+            answer = attend(p, s, &sharing, slot);
+        sixteen output = raised(feed(p, add_answer(p, s->token[slot], bypasses ? NULL : &answer)));
+        memcpy(seen + (size_t)i * FF__WIDTH, &output, FF__WIDTH);
+    }
+}
+
+/* ---- without an encoder ---- */
+
+/* What the classes of `window` see: its tokens' hidden numbers. Chains of sums for each feature. */
+INLINE void hide(const struct ff__predictor *p, const struct ff__stream *s, uint8_t *seen) {
     const uint8_t *x = s->token[s->newest + 1];
     sums sum[CHAINS][FF__TOKEN_QUADS][PARTS] = {{{{0}}}};
     struct wide y;
@@ -400,32 +406,33 @@ INLINE struct wide mix_window(const struct ff__predictor *p, const struct ff__st
             y.at[i] += joined(sum[0][q][i]) << (int32_t)p->shift[q];
         }
     }
-    return y;
+    sixteen hidden = narrow(to_steps_wide(y, p->mix_scale, p->mix_bias, 0, FF__Q_MAX - FF__Q_MIN));
+    memcpy(seen, &hidden, sizeof hidden);
 }
 
-/* The hidden numbers, in steps. */
-INLINE sixteen hide(const struct ff__predictor *p, const struct ff__stream *s) {
-    const uint32_t window = FF__WINDOW * FF__TOKEN_QUADS;
-    sixteen narrowed = raised(layer(p, s));
-    struct wide y = mix_window(p, s);
-    const vector x[] = QUADS3(narrowed);
-    for (uint32_t i = 0; i < PARTS; i++)
-        y.at[i] += product(x, p->mix[window][LANES * i], sizeof p->mix[window], FF__TOKEN_QUADS)
-                   << (int32_t)p->answer_shift;
-    return narrow(to_steps_wide(y, p->mix_scale, p->mix_bias, 0, FF__Q_MAX - FF__Q_MIN));
-}
+/* ---- a prediction ---- */
 
 TARGET static uint32_t predict(const struct ff__predictor *p, const struct ff__stream *s,
                                float *margin) {
-    const sixteen hidden = hide(p, s);
-    const vector x[] = QUADS4(hidden);
+    uint8_t seen[FF__OUTPUTS + FF__WIDE];
     vector best = all(INT32_MIN), first = best;
+    if (p->encodes)
+        encode(p, s, seen);
+    else
+        hide(p, s, seen);
     for (uint32_t i = PARTS * p->class_blocks; i-- > 0;) {
-        const int8_t *w = p->to_classes + (size_t)(i / PARTS) * FF__HIDDEN * FF__WIDE;
-        sums sum = {0}; /* blocks do not wait for each other */
-        for (uint32_t q = 0; q < FF__HIDDEN / FF__QUAD; q++)
-            sum = dot(sum, x[q], w + (size_t)q * FF__WIDE * FF__QUAD + i % PARTS * VECTOR);
-        first = load(p->class_name + (size_t)i * LANES) + (joined(sum) << (int32_t)p->class_shift);
+        const int8_t *w = p->to_classes +
+                          (size_t)(i / PARTS) * p->class_quads * FF__QUAD * FF__WIDE +
+                          i % PARTS * VECTOR;
+        sums even = {0}, odd = {0}; /* which do not wait for each other */
+        for (uint32_t q = 0; q < p->class_quads; q += 2) {
+            int32_t quads[2];
+            memcpy(quads, seen + (size_t)q * FF__QUAD, sizeof quads);
+            even = dot(even, all(quads[0]), w + (size_t)q * FF__WIDE * FF__QUAD);
+            odd = dot(odd, all(quads[1]), w + ((size_t)q + 1) * FF__WIDE * FF__QUAD);
+        }
+        vector logits = (joined(even) + joined(odd)) << (int32_t)p->class_shift;
+        first = load(p->class_name + (size_t)i * LANES) + logits;
         best = larger(best, first);
     }
     return ff__class_named(most_of(best), first[0], margin);

@@ -28,14 +28,7 @@ static inline uint32_t ff__oldest(uint32_t set, uint32_t newest) {
     return old ? newest + 1 + (uint32_t)__builtin_ctz(old) : (uint32_t)__builtin_ctz(set);
 }
 
-/* The slots without a key: those left out, and in Algorithm 1 as printed those that share but the
- * first one of them, `base`. The newest token asks with that one's key. */
-static inline uint32_t ff__without_key(const struct ff__predictor *predictor, uint32_t erased,
-                                       uint32_t alike, uint32_t base, uint32_t newest) {
-    return erased | (alike & predictor->printed & ~(1u << base) & ~(1u << newest));
-}
-
-/* Logits are in steps of biases, each with its class below it, so that the largest one names its
+/* Logits are in steps, each with its class below it, so that the largest one names its
  * class, the first of several equal ones. */
 static inline uint32_t ff__class_named(int32_t best, int32_t escape, float *margin) {
     uint32_t name = (uint32_t)best % FF__CLASSES_MAX;
@@ -43,7 +36,7 @@ static inline uint32_t ff__class_named(int32_t best, int32_t escape, float *marg
     if (margin)
         *margin =
             (float)((best - (int32_t)name - escape + (int32_t)least) / (int32_t)FF__CLASSES_MAX) *
-            FF__STEP_BIAS;
+            FF__STEP_LOGIT;
     return FF__CLASSES_MAX - 1 - name;
 }
 

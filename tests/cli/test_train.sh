@@ -54,7 +54,7 @@ mistake 1 '*foreign.model: not a model of farfault' predict foreign.model nw:n=2
 mistake 1 '*foreign.model: not a model of farfault' train $nw --output foreign.model
 has foreign.model 'something else'
 { head -c 8 straight.model && printf '\0' && tail -c +10 straight.model; } >older.model
-mistake 1 '*older.model: version 0, and this farfault reads 1; train it again' \
+mistake 1 '*older.model: version 0, and this farfault reads 2; train it again' \
     predict older.model nw:n=256
 mistake 1 '*Is a directory*' predict programs nw:n=256
 mistake 2 '*one file holds one predictor*' train nw:n=256,hotspot:n=128 --output two.model

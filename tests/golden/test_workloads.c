@@ -30,6 +30,7 @@ static const struct {
     {"bicg", "size=8M", MAIN},
     {"mvt", "size=8M", MAIN},
     {"hotspot", "size=12M,steps=2", MAIN},
+    {"vm", "size=12M", MAIN},
     {"sssp", "size=8M,rounds=5", MAIN},
     {"fdtd2d", "size=12M,steps=2", MAIN},
     {"stencil", "size=12M,steps=4", MAIN},

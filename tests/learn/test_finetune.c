@@ -66,7 +66,7 @@ static const float *delta_row(const struct ff__model *model, int64_t value) {
     struct ff__hlsh_weights weights;
     uint32_t number = ff__vocab_number(&model->features.delta, value);
     assert_int_not_equal(number, FF__ESCAPE);
-    ff__hlsh_map(&weights, &model->net.shape, model->net.params);
+    ff__hlsh_map(&weights, model->net.type, &model->net.shape, model->net.params);
     return weights.of[FF__HLSH_DELTA] + (size_t)(number + 1) * FF__PART;
 }
 
@@ -87,14 +87,14 @@ static void test_recovers(void **state) {
 }
 
 /* A class's weights, then its bias. */
-static void read_class(const struct ff__model *model, int64_t value, float class[FF__HIDDEN + 1]) {
+static void read_class(const struct ff__model *model, int64_t value, float class[FF__OUTPUTS + 1]) {
     struct ff__hlsh_weights weights;
     uint32_t number = ff__vocab_number(&model->features.classes, value);
     assert_int_not_equal(number, FF__ESCAPE);
-    ff__hlsh_map(&weights, &model->net.shape, model->net.params);
-    for (uint32_t i = 0; i < FF__HIDDEN; i++)
+    ff__hlsh_map(&weights, model->net.type, &model->net.shape, model->net.params);
+    for (uint32_t i = 0; i < FF__OUTPUTS; i++)
         class[i] = weights.of[FF__HLSH_CLASSES][i * model->features.classes.size + number];
-    class[FF__HIDDEN] = weights.of[FF__HLSH_CLASSES_BIAS][number];
+    class[FF__OUTPUTS] = weights.of[FF__HLSH_CLASSES_BIAS][number];
 }
 
 /* Without a step of training, what was known keeps its parameters. New classes begin near the one
@@ -103,7 +103,7 @@ static void read_class(const struct ff__model *model, int64_t value, float class
 static void test_keeps(void **state) {
     struct ff__model model = {.distance = 4, .seed = 1};
     const int64_t value = 3 * FF__ARRAYS + 1, class = 12 * FF__ARRAYS + 1;
-    float row[FF__PART], before[FF__HIDDEN + 1], after[FF__HIDDEN + 1];
+    float row[FF__PART], before[FF__OUTPUTS + 1], after[FF__OUTPUTS + 1];
     (void)state;
     tune(&model, 3, 8, STEPS);
     memcpy(row, delta_row(&model, value), sizeof row);
@@ -113,8 +113,8 @@ static void test_keeps(void **state) {
     read_class(&model, class, after);
     assert_memory_equal(before, after, sizeof before);
     read_class(&model, 44 * FF__ARRAYS + 1, after);
-    assert_true(before[FF__HIDDEN] == after[FF__HIDDEN]);
-    assert_memory_not_equal(before, after, FF__HIDDEN * sizeof before[0]);
+    assert_true(before[FF__OUTPUTS] == after[FF__OUTPUTS]);
+    assert_memory_not_equal(before, after, FF__OUTPUTS * sizeof before[0]);
     assert_memory_not_equal(row, delta_row(&model, 11 * FF__ARRAYS + 1), sizeof row);
     ff__model_fini(&model);
 }
@@ -123,7 +123,7 @@ static void test_keeps(void **state) {
 static void test_rare(void **state) {
     struct ff__model model = {.distance = 4, .seed = 1};
     struct ff__corpus corpus;
-    float common[FF__HIDDEN + 1], rare[FF__HIDDEN + 1];
+    float common[FF__OUTPUTS + 1], rare[FF__OUTPUTS + 1];
     (void)state;
     tune(&model, 3, 8, 1);
     ff__corpus_init(&corpus, FF__CLUSTER_SM_WARP, 100000);
@@ -137,7 +137,7 @@ static void test_rare(void **state) {
     ff__corpus_fini(&corpus);
     read_class(&model, 44 * FF__ARRAYS + 1, common);
     read_class(&model, 52 * FF__ARRAYS + 1, rare);
-    assert_float_equal(common[FF__HIDDEN] - rare[FF__HIDDEN], 2.944, 0.001); /* log 19 */
+    assert_float_equal(common[FF__OUTPUTS] - rare[FF__OUTPUTS], 2.944, 0.001); /* log 19 */
     ff__model_fini(&model);
 }
 

@@ -53,7 +53,7 @@ static void count_kinds(const struct ff__predictor *predictor, const struct ff__
         sharing += stream->far[slot] <= predictor->close[slot];
         same += stream->delta[slot] == stream->delta[stream->newest];
     }
-    bypassed += same >= FF__CONVERGED;
+    bypassed += same >= predictor->converged;
 }
 
 static void check_stream(struct ff__net *net, const struct ff__predictor *predictor,
@@ -104,25 +104,38 @@ static void make_alike(struct ff__hlsh_weights *w) {
 }
 
 static void check_type(const struct ff__net_type *type) {
-    const bool shares = type->attends != FF__ATTENDS_FULL;
+    const bool shares = type->attends == FF__ATTENDS_HLSH, bypasses = type->bypass_by_window;
     struct ff__net net;
     struct ff__hlsh_weights w;
     left_out = sharing = bypassed = 0;
     assert_int_equal(ff__net_init(&net, type, &shape, 1, 5), 0);
     check_net(&net);
-    ff__hlsh_map(&w, &shape, net.params);
+    ff__hlsh_map(&w, type, &shape, net.params);
     make_alike(&w);
     check_net(&net);
-    assert_true(!left_out == !shares && !sharing == !shares && bypassed);
+    assert_true(!left_out == !shares && !sharing == !shares && !bypassed == !bypasses);
+    net.shape.converged = true;
+    check_net(&net);
     ff__net_fini(&net);
 }
 
 static void test_equal(void **state) {
     (void)state;
     check_type(&ff__net_hlsh);
-    check_type(&ff__net_hlsh_printed);
     check_type(&ff__net_hlsh_full);
-    check_type(&ff__net_hlsh_always);
+    check_type(&ff__net_hlsh_by_window);
+}
+
+/* Without attention, there is nothing that is left out or shares. */
+static void test_without(void **state) {
+    const struct ff__net_type *const types[] = {&ff__net_hlsh_none, &ff__net_window};
+    struct ff__net net;
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(ff__net_init(&net, types[i], &shape, 1, 5), 0);
+        check_net(&net);
+        ff__net_fini(&net);
+    }
 }
 
 static void test_refuses(void **state) {
@@ -161,7 +174,7 @@ static void test_size(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refuses),
-                                       cmocka_unit_test(test_size)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_without),
+                                       cmocka_unit_test(test_refuses), cmocka_unit_test(test_size)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
