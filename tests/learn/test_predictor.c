@@ -88,7 +88,7 @@ static void check_net(struct ff__net *net) {
         if (!code->works())
             continue;
         assert_int_equal(ff__predictor_use(&predictor, code->name), 0);
-        for (uint32_t stream = 0; stream < scaled_cases(STREAMS, 2); stream++)
+        for (uint32_t stream = 0; stream < STREAMS; stream++)
             check_stream(net, &predictor, stream);
     }
     ff__predictor_fini(&predictor);
