@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file_limit.h"
+#include "base/lock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -98,18 +99,30 @@ static void unused_path(int object, char *out, size_t size) {
     snprintf(out + used, size - used, "/%d", object);
 }
 
+/* The loader has a lock of its own, but ThreadSanitizer does not see it, nor that an object may lie
+ * where another one was. */
+static struct ff__lock loader = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+void ff__ptx_object_unload(void *library) {
+    ff__lock_acquire(&loader);
+    dlclose(library);
+    ff__lock_release(&loader);
+}
+
 int ff__ptx_object_load(int object, void **library, const struct ff_ptx_image **image,
                         struct ff_error *error) {
     char path[128];
     if (!has_all_segments(object))
         return ff__fail(error, -ENOEXEC, "the compiler made no whole shared object");
     unused_path(object, path, sizeof path);
+    ff__lock_acquire(&loader);
     *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    ff__lock_release(&loader);
     if (*library == NULL)
         return ff__fail(error, -ENOEXEC, "a translated PTX module cannot be loaded: %s", dlerror());
     *image = dlsym(*library, "ff_ptx_image");
     if (*image != NULL && (*image)->abi == FF_PTX_ABI)
         return 0;
-    dlclose(*library);
+    ff__ptx_object_unload(*library);
     return ff__fail(error, -ENOEXEC, "the compiler made something else of a PTX module");
 }

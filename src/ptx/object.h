@@ -15,9 +15,11 @@ int ff__ptx_object_new(size_t size, void **content);
  * another negative errno. */
 int ff__ptx_object_copy(int file, size_t size);
 
-/* Loads a copy, which stays the caller's to close. The caller calls dlclose(*library), after which
+/* Loads a copy, which stays the caller's to close. After ff__ptx_object_unload(*library)
  * *image is no more. -ENOEXEC: it is no translated module, or of another FF_PTX_ABI. */
 int ff__ptx_object_load(int object, void **library, const struct ff_ptx_image **image,
                         struct ff_error *error);
+
+void ff__ptx_object_unload(void *library);
 
 #endif

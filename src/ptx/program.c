@@ -11,7 +11,6 @@
 #include "ptx/read.h"
 #include "ptx/source_name.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,7 +354,7 @@ int ff__ptx_wait(struct ff__ptx_program *program, struct ff_error *error) {
 static void free_units(struct ff__ptx_build *build) {
     for (uint32_t i = 0; i < build->unit_count; i++)
         if (build->units[i].library != NULL)
-            dlclose(build->units[i].library);
+            ff__ptx_object_unload(build->units[i].library);
     free(build->units);
 }
 

@@ -103,12 +103,12 @@ static void apart(void) {
     EXPECT(ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
 }
 
-static CUresult heard = CUDA_SUCCESS;
+static CUresult heard[2];
 static int called;
 
 static void call_back(CUstream stream, CUresult status, void *user) {
-    (void)stream, (void)user;
-    heard = status;
+    (void)stream;
+    __atomic_store_n((CUresult *)user, status, __ATOMIC_RELEASE);
 }
 
 static void count(void *user) {
@@ -118,12 +118,19 @@ static void count(void *user) {
 
 static void told(void) {
     void *params[] = {&(CUdeviceptr){NOWHERE}};
+    struct gate gate;
     start();
+    close_gate(&gate, NULL); /* after an error nothing is taken any more */
     EXPECT(SUCCESS, launch(named("stray"), 1, 1, NULL, params));
-    EXPECT(SUCCESS, cuStreamAddCallback(NULL, call_back, NULL, 0));
-    cuLaunchHostFunc(NULL, count, NULL);
-    EXPECT(ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
-    expect(heard, CUDA_ERROR_ILLEGAL_ADDRESS, __LINE__);
+    EXPECT(SUCCESS, cuStreamAddCallback(NULL, call_back, &heard[0], 0));
+    EXPECT(SUCCESS, cuLaunchHostFunc(NULL, count, NULL));
+    EXPECT(SUCCESS, cuStreamAddCallback(NULL, call_back, &heard[1], 0));
+    open_gate(&gate);
+    EXPECT(ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize()); /* does not wait once there is an error */
+    while (__atomic_load_n(&heard[1], __ATOMIC_ACQUIRE) == CUDA_SUCCESS)
+        usleep(100);
+    expect(heard[0], CUDA_ERROR_ILLEGAL_ADDRESS, __LINE__);
+    expect(heard[1], CUDA_ERROR_ILLEGAL_ADDRESS, __LINE__);
     expect(called == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, __LINE__);
 }
 
