@@ -29,8 +29,7 @@
 
 #define GPU      "gtx1080ti" /* the paper's Table 9 */
 #define DISTANCE 30u
-#define STEPS    1500u /* of pre-training, as farfault train's own */
-#define LANES    32    /* the paper counts instructions of threads */
+#define LANES    32 /* the paper counts instructions of threads */
 
 /* ---- what runs ---- */
 
@@ -120,6 +119,7 @@ struct hlsh_run {
 struct hlsh_sim_repro {
     struct ff__gpu gpu;
     uint64_t seed;
+    uint32_t steps;               /* of pre-training */
     const struct hlsh_part *part; /* what is run now */
     char model[256];              /* a file */
     uint32_t checksum;            /* of the model */
@@ -136,7 +136,7 @@ static int learn(struct hlsh_sim_repro *work, struct ff__training_data *data,
     int status = ff__training_data_record(data, 0, data->workloads.count, &corpus);
     if (status)
         return status;
-    status = ff__finetune(model, &corpus, STEPS);
+    status = ff__finetune(model, &corpus, work->steps);
     ff__corpus_fini(&corpus);
     if (status)
         return ff__complain(FF__EXIT_FAILURE, "pre-training: %s", strerror(-status));
@@ -568,6 +568,11 @@ static int run_part(struct hlsh_sim_repro *work, const struct hlsh_part *part,
 
 int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
     struct hlsh_sim_repro work = {.seed = plan->seed};
+    work.steps =
+        (uint32_t)json_integer_value(json_object_get(plan->published, "pretraining_steps"));
+    if (!work.steps)
+        return ff__complain(FF__EXIT_FAILURE,
+                            "published/hlsh.json: pretraining_steps: not a number");
     int status = prepare(&work);
     if (status)
         return status;

@@ -161,6 +161,7 @@ static void test_hlsh(void **state) {
     static const char *const programs[] = {"StreamTriad", NULL};
     json_t *published;
     assert_int_equal(ff__repro_published("hlsh", &published), 0);
+    json_object_set_new(published, "pretraining_steps", json_integer(100));
     cut(published, "programs", "program", programs);
     json_t *program = json_array_get(json_object_get(published, "programs"), 0);
     json_object_set_new(program, "workload", json_string("streamtriad:size=2M"));
