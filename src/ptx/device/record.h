@@ -99,19 +99,42 @@ static inline void count_lanes(struct ff_ptx_access *access, u32 first, u32 coun
         access->instructions = most[k] > access->instructions ? most[k] : access->instructions;
 }
 
+/* The same for a row of one lane, as the lanes of a warp are that have parted. */
+static void report_one(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes,
+                       u32 first, const struct ff_site *site, struct ff_ptx_access *access,
+                       u32 size) {
+    u64 address = site->addresses[0];
+    struct ff_ptx_page page = {.number = address >> PAGE_SHIFT};
+    for (u32 byte = 0; byte < size; byte += SECTOR) {
+        u64 sector = address + byte >> SECTOR_SHIFT;
+        page.sectors[sector / 64 % 2] |= (u64)1 << sector % 64;
+    }
+    access->lanes = 1u << first;
+    access->instructions = site->counts[0];
+    access->page_count = size != 0 && address != 0;
+    access->pages = &page;
+    block->services->access(block, lanes, access);
+}
+
 /* `size`: bytes of each lane; 0: threads that end. */
 static void report(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes, u32 first,
                    u32 count, const struct ff_site *site, u32 pc, u32 size, u32 write) {
     struct ff_ptx_page pages[FF_PTX_WARP];
     struct ff_ptx_access access = {.pc = pc, .write = write, .pages = pages};
     u64 some = 0;
+    if (count == 1) {
+        if (site->counts[0] != 0)
+            report_one(block, lanes, first, site, &access, size);
+        return;
+    }
     count_lanes(&access, first, count, site);
+    if (access.lanes == 0)
+        return;
     for (u32 k = 0; size != 0 && k < count && some == 0; k++)
         some = site->addresses[k];
     if (some != 0)
         access.page_count = pages_of(site->addresses, count, size, some, pages);
-    if (access.lanes != 0)
-        block->services->access(block, lanes, &access);
+    block->services->access(block, lanes, &access);
 }
 
 /* The same where lane k accesses base + k * step if it comes. */
