@@ -42,6 +42,32 @@ __global__ void groups(int *out) {
     atomicAdd(&met, 1);
 }
 
+/* Each block tells the others of its round, by turns in one of two rows, and comes later than the
+ * one before it. */
+__global__ void rounds(int *rows, int *sums, int count) {
+    cg::grid_group grid = cg::this_grid();
+    int block = (int)grid.block_rank(), blocks = (int)grid.num_blocks();
+    for (int round = 0; round < count; round++) {
+        int *row = rows + round % 2 * blocks;
+        for (int i = 0; i < block; i++)
+            __syncthreads();
+        if (threadIdx.x == blockDim.x - 1)
+            row[block] = round * block;
+        grid.sync();
+        if (threadIdx.x == 0)
+            for (int i = 0; i < blocks; i++)
+                sums[block] += row[i];
+    }
+}
+
+__global__ void alone(int *valid) {
+    *valid = cg::this_grid().is_valid();
+}
+
+__global__ void waits() {
+    cg::this_grid().sync();
+}
+
 __global__ void halves(const float *in, unsigned short *out, float *sums, int count) {
     int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (i >= count)
@@ -81,6 +107,33 @@ static int check_groups() {
             return wrong("coalesced threads", i);
     }
     return cudaFree(out) != cudaSuccess;
+}
+
+static int check_grid() {
+    int *rows, *sums, *valid, blocks = 23, count = 6;
+    cudaMallocManaged(&rows, 2 * (size_t)blocks * sizeof *rows);
+    cudaMallocManaged(&sums, (size_t)blocks * sizeof *sums);
+    cudaMallocManaged(&valid, sizeof *valid);
+    void *arguments[] = {&rows, &sums, &count};
+    for (int launch = 1; launch <= 3; launch++) {
+        if (cudaLaunchCooperativeKernel(rounds, dim3(blocks), dim3(THREADS), arguments, 0, NULL) ||
+            cudaDeviceSynchronize())
+            return wrong("a cooperative launch", launch);
+        for (int i = 0; i < blocks; i++)
+            if (sums[i] != launch * (count * (count - 1) / 2) * (blocks * (blocks - 1) / 2))
+                return wrong("rounds", i);
+    }
+    *valid = 1;
+    alone<<<2, 1>>>(valid);
+    if (cudaDeviceSynchronize() || *valid)
+        return wrong("a grid by itself", *valid);
+    return 0;
+}
+
+/* The last: no launch works after it. */
+static int check_no_grid() {
+    waits<<<2, THREADS>>>();
+    return cudaDeviceSynchronize() ? 0 : wrong("a barrier of no cooperative launch", 0);
 }
 
 static int check_halves() {
@@ -139,5 +192,5 @@ static int check_bfloats() {
 }
 
 int main() {
-    return check_groups() || check_halves() || check_bfloats();
+    return check_groups() || check_grid() || check_halves() || check_bfloats() || check_no_grid();
 }

@@ -33,10 +33,41 @@ FF_CUDA_MEMBER thread_block this_thread_block() {
 
 /* ---- the grid ---- */
 
+/* Memory of a cooperative launch, zeros at first, whose second word counts at the barrier of its
+ * grid; NULL in others. Drivers put its address into these registers. */
+FF_CUDA_MEMBER volatile unsigned *ff_cuda_grid_memory() {
+    unsigned high, low;
+    asm("mov.u32 %0, %%envreg1;" : "=r"(high));
+    asm("mov.u32 %0, %%envreg2;" : "=r"(low));
+    return (volatile unsigned *)((unsigned long long)high << 32 | low);
+}
+
 /* Of a cooperative launch, in which all blocks run at the same time. */
 class grid_group {
+    /* All blocks together add 2^31, so that the last to come turns the highest bit over, for which
+     * the others wait, and the other bits are zeros again. */
+    FF_CUDA_MEMBER static void meet() {
+        volatile unsigned *arrived = ff_cuda_grid_memory() + 1;
+        unsigned rest = (unsigned)num_blocks() - 1;
+        __threadfence();
+        unsigned before =
+            atomicAdd((unsigned *)arrived, block_rank() == 0 ? 0x80000000u - rest : 1u);
+        while (((*arrived ^ before) & 0x80000000u) == 0) {
+        }
+        __threadfence();
+    }
+
   public:
-    FF_CUDA_MEMBER static bool is_valid() { return true; }
+    FF_CUDA_MEMBER static bool is_valid() { return ff_cuda_grid_memory() != 0; }
+    /* Of a grid that was not launched together, it ends the launch with an error. */
+    FF_CUDA_MEMBER static void sync() {
+        if (!is_valid())
+            __trap();
+        __syncthreads();
+        if (thread_block::thread_rank() == 0)
+            meet();
+        __syncthreads();
+    }
     FF_CUDA_MEMBER static unsigned long long num_blocks() {
         return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
     }
