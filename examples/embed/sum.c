@@ -51,7 +51,7 @@ int main(void) {
     ff_config_init(&config);
     config.memory = 16 * MB;
     config.workers = WORKERS;
-    if (ff_open(&config, &context, &error)) {
+    if (ff_config_from_environment(&config, &error) || ff_open(&config, &context, &error)) {
         fprintf(stderr, "sum: %s\n", error.message);
         return 1;
     }

@@ -8,7 +8,8 @@
 #include "learn/predictor_code.h"
 #include "learn/train/nets.h"
 
-#define STREAMS 4u
+#define STREAMS  4u
+#define ACCESSES (2 * FF__WINDOW + 8) /* of a stream: the window comes round twice */
 
 static const struct ff__shape shape = {.classes = 100,
                                        .ids = {513, 40, 20, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
@@ -23,7 +24,7 @@ static void next_ids(struct ff__random *random, uint32_t stream, uint32_t at, ui
 }
 
 struct history {
-    uint16_t ids[4 * FF__WINDOW][3];
+    uint16_t ids[ACCESSES][3];
     uint32_t count;
 };
 
@@ -65,7 +66,7 @@ static void check_stream(struct ff__net *net, const struct ff__predictor *predic
     float logits[100];
     assert_int_equal(ff__batch_init(&batch, 1), 0);
     ff__stream_start(predictor, &fast);
-    while (history.count < 4 * FF__WINDOW) {
+    while (history.count < ACCESSES) {
         uint16_t *ids = history.ids[history.count];
         float margin;
         next_ids(&random, stream, history.count++, ids);

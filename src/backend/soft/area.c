@@ -72,7 +72,7 @@ bool ff__area_reserve_at(char *place, size_t size) {
 int ff__area_fail(struct ff_error *error, int status, size_t size) {
     return ff__fail(error, status,
                     "cannot reserve %zu bytes of managed addresses: %s; if addresses are limited "
-                    "(ulimit -v), set FARFAULT_ADDRESS_SPACE",
+                    "(ulimit -v), reserve fewer: FARFAULT_ADDRESS_SPACE, or address_space",
                     size, strerror(-status));
 }
 
