@@ -568,11 +568,11 @@ static int run_part(struct hlsh_sim_repro *work, const struct hlsh_part *part,
 
 int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
     struct hlsh_sim_repro work = {.seed = plan->seed};
-    work.steps =
-        (uint32_t)json_integer_value(json_object_get(plan->published, "pretraining_steps"));
-    if (!work.steps)
+    json_int_t steps = json_integer_value(json_object_get(plan->published, "pretraining_steps"));
+    if (steps < 1 || steps > UINT32_MAX)
         return ff__complain(FF__EXIT_FAILURE,
-                            "published/hlsh.json: pretraining_steps: not a number");
+                            "published/hlsh.json: pretraining_steps: must be a number of steps");
+    work.steps = (uint32_t)steps;
     int status = prepare(&work);
     if (status)
         return status;
