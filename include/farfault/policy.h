@@ -40,7 +40,7 @@ struct ff_access_hooks;
 struct ff_host_hooks;
 struct ff_model;
 
-#define FF_POLICY_API 16u /* must match exactly until 1.0 */
+#define FF_POLICY_API 17u /* must match exactly until 1.0 */
 
 /* What a policy must see, and what a backend can show. */
 enum ff_visibility {
@@ -51,6 +51,7 @@ enum ff_visibility {
     FF_SEES_FUTURE = 1u << 4,       /* a recorded run of the same work */
     FF_SEES_OPERANDS = 1u << 5,     /* the ranges that a launch uses */
     FF_SEES_SAMPLES = 1u << 6,      /* when pages were last used, in rounds */
+    FF_SEES_SHARERS = 1u << 7,      /* who met the latest faults of a block */
 };
 
 /* What a policy must control, and what a backend lets it control. A driver that serves faults and
@@ -183,6 +184,7 @@ enum ff_action {
      * No pages named: what of the block has no copy. */
     FF_WRITE_BACK,
     FF_USE_REMOTE, /* let `tier` use them from where they are */
+    FF_END_REMOTE, /* no longer: the next use is a fault again */
     /* Copy what only the host has of these pages to `tier`, in memory that it lends: they are
      * nearer to the device that will use them, and go without a copy if `tier` needs the memory
      * itself. */

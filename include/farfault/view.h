@@ -120,6 +120,16 @@ struct ff_forecast {
     const void *state;
 };
 
+/* Who met the latest far faults of a block, as the fault packets of a GPU say: the uTLB that
+ * missed, which two neighbouring SMs share; on a software device the thread. A fault on the same
+ * page by the same one is noted once. */
+#define FF_LATEST_FAULTS 16u
+struct ff_latest_faults {
+    uint32_t count; /* of all so far: the latest is at (count - 1) % FF_LATEST_FAULTS */
+    uint32_t thread[FF_LATEST_FAULTS];
+    uint16_t page[FF_LATEST_FAULTS];
+};
+
 /* Read-only and valid during one hook call. All arrays are indexed by dense ids. */
 struct ff_view {
     uint64_t now_ns;
@@ -145,9 +155,10 @@ struct ff_view {
     /* Costs are those of whole blocks, each of which comes in one piece, as on any software device:
      * a part of a block costs several times its share. */
     bool parts_cost_more;
-    const struct ff_link_cost *links;            /* [from * tier_count + to] */
-    const struct ff_lending *lending;            /* [tier] */
-    struct ff_last_uses last_uses[FF_TIERS_MAX]; /* by tier */
+    const struct ff_link_cost *links;             /* [from * tier_count + to] */
+    const struct ff_lending *lending;             /* [tier] */
+    struct ff_last_uses last_uses[FF_TIERS_MAX];  /* by tier */
+    const struct ff_latest_faults *latest_faults; /* [block]; NULL without FF_SEES_SHARERS */
 };
 
 /* What moving costs from one tier to another. */
@@ -225,6 +236,22 @@ static inline bool ff_view_holds_page(const struct ff_view *view, uint32_t tier,
                                       struct ff_page page) {
     return view->unit > 1 ? ff_view_holds(view, tier, page.block)
                           : ff_mask_test(ff_view_resident(view, tier, page.block), page.page);
+}
+
+/* How many different threads met the block's latest faults: its sharing degree (ARIADNE). 0 where
+ * that cannot be seen. */
+static inline uint32_t ff_view_sharers(const struct ff_view *view, uint32_t block) {
+    const struct ff_latest_faults *latest = view->latest_faults ? &view->latest_faults[block] : 0;
+    uint32_t sharers = 0, kept = 0;
+    if (latest)
+        kept = latest->count < FF_LATEST_FAULTS ? latest->count : FF_LATEST_FAULTS;
+    for (uint32_t i = 0; i < kept; i++) {
+        uint32_t before = 0;
+        while (latest->thread[before] != latest->thread[i])
+            before++;
+        sharers += before == i;
+    }
+    return sharers;
 }
 
 /* All pages of the block. */

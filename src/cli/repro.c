@@ -15,9 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ff__repro *const repros[] = {&ff__repro_uvmsmart, &ff__repro_deepum,
-                                                 &ff__repro_hlsh,     &ff__repro_huvm,
-                                                 &ff__repro_forest,   &ff__repro_batches};
+static const struct ff__repro forest = {"forest", "Lin et al., ISCA 2025, from third-party notes",
+                                        ff__repro_file},
+                              ariadne = {"ariadne", "ARIADNE, HPCA 2026, from third-party notes",
+                                         ff__repro_file},
+                              of_user = {"file", "a file of the user's", ff__repro_file};
+
+static const struct ff__repro *const repros[] = {
+    &ff__repro_uvmsmart, &ff__repro_deepum, &ff__repro_hlsh, &ff__repro_huvm, &forest, &ariadne,
+    &ff__repro_batches};
 
 #define REPRO_COUNT (sizeof repros / sizeof repros[0])
 
@@ -27,11 +33,13 @@ static const char help[] =
     "Examples:\n"
     "  farfault repro uvmsmart\n"
     "  farfault repro forest --parts benchmarks,ablation\n"
-    "  farfault repro uvmsmart --json=uvmsmart.json\v"
+    "  farfault repro uvmsmart --json=uvmsmart.json\n"
+    "  farfault repro ./my-paper.json       # tables of your own: docs/simulation.md\v"
     "Papers: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et al., "
     "ASPLOS 2023; half an hour on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
     "predictor first: several minutes), huvm (Choi et al., USENIX ATC 2022; ten minutes on two "
-    "cores), forest (Lin et al., ISCA 2025; five minutes), batches (of faults, as a patched driver "
+    "cores), forest (Lin et al., ISCA 2025; five minutes), ariadne (HPCA 2026), batches (of "
+    "faults, as a patched driver "
     "has logged them; uvm-eval, with Allen and Ge, SC 2021).\n"
     "\n"
     "Each run is shown and kept as it ends, so that the same command goes on where it was "
@@ -133,7 +141,14 @@ static void show_table(const json_t *table) {
 
 /* ---- the command ---- */
 
+static bool is_file(const char *word) {
+    size_t length = strlen(word);
+    return strchr(word, '/') || (length > 5 && strcmp(word + length - 5, ".json") == 0);
+}
+
 static const struct ff__repro *find_repro(const char *name) {
+    if (is_file(name))
+        return &of_user;
     for (size_t i = 0; i < REPRO_COUNT; i++)
         if (strcmp(repros[i]->name, name) == 0)
             return repros[i];
@@ -148,25 +163,29 @@ static int complain_unknown(const char *name) {
         all = longer;
     }
     if (name)
-        ff__complain(0, "there is no paper '%s'; there are: %s", name, all);
+        ff__complain(0, "there is no paper '%s'; there are: %s, or a FILE.json", name, all);
     else
-        ff__complain(0, "name one paper; there are: %s", all);
+        ff__complain(0, "name one paper; there are: %s, or a FILE.json", all);
     free(all);
     return FF__EXIT_USAGE;
 }
 
+static int read_json(const char *path, json_t **out) {
+    json_error_t error;
+    *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (*out)
+        return 0;
+    return error.line < 0
+               ? ff__complain(FF__EXIT_FAILURE, "%s: %s", path, error.text)
+               : ff__complain(FF__EXIT_FAILURE, "%s: line %d: %s", path, error.line, error.text);
+}
+
 int ff__repro_published(const char *name, json_t **out) {
     char path[PATH_MAX];
-    json_error_t error;
     char *file = ff__text("published/%s.json", name);
     int status = ff__find_data(file, path);
     free(file);
-    if (status)
-        return status;
-    *out = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (!*out)
-        return ff__complain(FF__EXIT_FAILURE, "%s: line %d: %s", path, error.line, error.text);
-    return 0;
+    return status ? status : read_json(path, out);
 }
 
 /* All rows, each a run with its table's name. */
@@ -184,8 +203,7 @@ static json_t *runs_of(const json_t *tables) {
     return runs;
 }
 
-static int present(const struct ff__repro *repro, json_t *tables,
-                   const struct ff__outputs *outputs) {
+static int present(const char *name, json_t *tables, const struct ff__outputs *outputs) {
     size_t i;
     json_t *table, *all = ff__results_new("repro");
     json_array_foreach(tables, i, table) {
@@ -193,7 +211,7 @@ static int present(const struct ff__repro *repro, json_t *tables,
         if (ff__outputs_leave_tables(outputs))
             show_table(table);
     }
-    ff__json_set(all, "name", ff__json_text(repro->name));
+    ff__json_set(all, "name", ff__json_text(name));
     ff__json_set(all, "tables", json_incref(tables));
     ff__json_set(all, "runs", runs_of(tables));
     int status = ff__outputs_write(outputs, all);
@@ -201,18 +219,26 @@ static int present(const struct ff__repro *repro, json_t *tables,
     return status;
 }
 
-static int read_plan(const struct ff__options *options, const char *paper, json_t **published,
-                     struct ff__repro_plan *plan) {
+static int read_plan(const struct ff__options *options, const struct ff__repro *repro,
+                     json_t **published, struct ff__repro_plan *plan) {
+    plan->file = options->words[0];
     plan->seed = options->number[FF__OPTION_SEED];
     plan->jobs = ff__options_jobs(options);
-    int status = ff__repro_published(paper, published);
+    int status = repro == &of_user ? read_json(plan->file, published)
+                                   : ff__repro_published(repro->name, published);
     if (!status)
-        status = ff__repro_keep(plan, paper, options->text[FF__OPTION_RESUME],
+        status = ff__repro_keep(plan, repro->name, options->text[FF__OPTION_RESUME],
                                 options->number[FF__OPTION_FRESH]);
     plan->published = *published;
     plan->parts = options->text[FF__OPTION_PARTS];
     plan->models = options->text[FF__OPTION_MODELS];
     return status;
+}
+
+/* A file says what it is. */
+static const char *name_of(const struct ff__repro *repro, const json_t *published) {
+    const char *own = ff__repro_text(published, "name");
+    return repro == &of_user && *own ? own : repro->name;
 }
 
 static int reproduce(struct ff__options *options) {
@@ -227,11 +253,11 @@ static int reproduce(struct ff__options *options) {
         return status;
     plan.shows_runs = ff__outputs_leave_tables(&outputs);
     json_t *tables = ff__must(json_array());
-    status = read_plan(options, repro->name, &published, &plan);
+    status = read_plan(options, repro, &published, &plan);
     if (!status)
         status = repro->run(&plan, tables);
     if (!status)
-        status = present(repro, tables, &outputs);
+        status = present(name_of(repro, published), tables, &outputs);
     ff__kept_close(plan.kept);
     json_decref(tables);
     json_decref(published);
@@ -239,4 +265,5 @@ static int reproduce(struct ff__options *options) {
 }
 
 const struct ff__command ff__command_repro = {
-    FF__COMMAND_REPRO, "uvmsmart|deepum|hlsh|huvm|forest|batches", help, reproduce, 0};
+    FF__COMMAND_REPRO, "uvmsmart|deepum|hlsh|huvm|forest|ariadne|batches|FILE.json", help,
+    reproduce, 0};

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 struct ff__repro_plan {
-    const json_t *published; /* data/published/NAME.json */
+    const json_t *published; /* data/published/NAME.json, or the user's file */
+    const char *file;        /* which one, for people */
     uint64_t seed;
     unsigned jobs;
     const char *parts;     /* words with commas: see --parts; NULL: the paper's default */
@@ -26,8 +27,11 @@ struct ff__repro {
     int (*run)(const struct ff__repro_plan *plan, json_t *tables);
 };
 
-extern const struct ff__repro ff__repro_uvmsmart, ff__repro_deepum, ff__repro_hlsh,
-    ff__repro_forest, ff__repro_huvm, ff__repro_batches;
+extern const struct ff__repro ff__repro_uvmsmart, ff__repro_deepum, ff__repro_hlsh, ff__repro_huvm,
+    ff__repro_batches;
+
+/* The `run` of a repro of which the file says everything. */
+int ff__repro_file(const struct ff__repro_plan *plan, json_t *tables);
 
 /* Reads data/published/NAME.json. 0 or, with one line on stderr, an exit status. */
 int ff__repro_published(const char *name, json_t **out);

@@ -109,6 +109,15 @@ static enum ff_drop use_remote(struct ff__engine *engine, const struct ff_advice
     return FF_DROPS;
 }
 
+static enum ff_drop end_remote(struct ff__engine *engine, const struct ff_advice *advice) {
+    struct ff_mask *remote = &ff__facts(&engine->space, advice->block)->tier[advice->tier].remote;
+    struct ff_mask left = ff_mask_minus(remote, &advice->pages);
+    if (ff_mask_equal(remote, &left))
+        return FF_DROP_PRESENT;
+    *remote = left;
+    return FF_DROPS;
+}
+
 /* What only the host has; the device that will use it is another one. */
 static enum ff_drop lend(struct ff__engine *engine, const struct ff_advice *advice,
                          struct ff__job *job) {
@@ -155,6 +164,8 @@ static enum ff_drop act(struct ff__engine *engine, const struct ff_advice *advic
         return write_back(engine, advice, job);
     case FF_LEND:
         return lend(engine, advice, job);
+    case FF_END_REMOTE:
+        return end_remote(engine, advice);
     case FF_SAMPLE:
         return sample(engine, advice);
     case FF_ACTIONS:
@@ -182,9 +193,16 @@ static void count(struct ff__engine *engine, enum ff_drop why) {
         ff__engine_drop(engine, why);
 }
 
-void ff__engine_sample(struct ff__engine *engine, const struct ff_advice *advice) {
+bool ff__engine_is_instant(const struct ff_advice *advice) {
+    return advice->action == FF_SAMPLE || advice->action == FF_END_REMOTE;
+}
+
+bool ff__engine_advise_now(struct ff__engine *engine, const struct ff_advice *advice) {
     enum ff_drop why = check(engine, advice);
-    count(engine, why == FF_DROPS ? sample(engine, advice) : why);
+    if (why == FF_DROPS)
+        why = act(engine, advice, NULL);
+    count(engine, why);
+    return why == FF_DROPS;
 }
 
 int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct ff_advice *advice,

@@ -113,6 +113,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
         status = ff__totals_init(engine, config);
     if (!status)
         status = ff__peers_init(engine, config->lend);
+    if (!status)
+        status = ff__latest_faults_init(engine);
     status = engine->late && engine->late_pages && engine->stay && !status
                  ? ff__policies_make(engine, config, error)
                  : ff__fail(error, -ENOMEM, "no memory for the engine's tables");
@@ -132,6 +134,7 @@ void ff__engine_fini(struct ff__engine *engine) {
     ff__peers_fini(engine);
     ff__launch_ids_fini(&engine->launches);
     ff__learning_fini(engine);
+    ff__latest_faults_fini(engine);
     ff__space_fini(&engine->space);
 }
 
@@ -323,6 +326,7 @@ void ff__engine_range_remove(struct ff__engine *engine, uint32_t range) {
     for (uint32_t i = 0; i < r->block_count; i++) {
         ff__engine_forget_late(engine, r->first_block + i);
         ff__memory_forget_refusal(engine, r->first_block + i);
+        ff__latest_faults_forget(engine, r->first_block + i);
         ff__tell_block_freed(engine, r->first_block + i);
     }
     ff__range_remove(&engine->space, range);

@@ -151,6 +151,13 @@ void ff__job_reset(struct ff__job *job);
 int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                            struct ff__job *job);
 
+/* Whether a policy must see who met the latest faults of a block (FF_SEES_SHARERS). */
+bool ff__engine_sees_sharers(const struct ff__engine *engine);
+
+/* A far fault, before it is served, and whoever met it (struct ff_latest_faults); 0: not known. */
+void ff__engine_fault_met(struct ff__engine *engine, uint32_t block, uint32_t page,
+                          uint32_t thread);
+
 /* Whether the prefetch policy has on_batch. */
 bool ff__engine_sees_batches(const struct ff__engine *engine);
 
@@ -167,8 +174,11 @@ int ff__engine_advise(struct ff__engine *engine, uint64_t now_ns, const struct f
 /* Counts a piece of advice that is not followed. */
 void ff__engine_drop(struct ff__engine *engine, enum ff_drop why);
 
-/* A piece of advice of FF_SAMPLE, which needs no job. */
-void ff__engine_sample(struct ff__engine *engine, const struct ff_advice *advice);
+/* Whether a piece of advice is carried out at once: it needs no job. */
+bool ff__engine_is_instant(const struct ff_advice *advice);
+
+/* A piece of such advice. Whether it was followed. */
+bool ff__engine_advise_now(struct ff__engine *engine, const struct ff_advice *advice);
 
 /* Takes these of the block's pages (NULL: all, and its memory) off the device; `dead`: these
  * without a copy (may be NULL). RUN, NONE, or LATER (busy). */

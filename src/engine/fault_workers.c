@@ -46,6 +46,7 @@ static uint32_t group_faults(struct ff__pipeline *pipeline, struct ff__fault *fa
                                                             .tier = FF_NONE,
                                                             .launch = FF_NONE,
                                                             .thread = (uint32_t)faults[i].thread};
+        ff__engine_fault_met(pipeline->engine, block, page, (uint32_t)faults[i].thread);
         ff_mask_set(&groups[group_count - 1].faulted, page);
         if (faults[i].write)
             ff_mask_set(&groups[group_count - 1].written, page);

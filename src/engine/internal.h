@@ -76,6 +76,7 @@ struct ff__engine {
     struct ff__queue events;    /* to the correlator; only if a policy learns, like the next */
     uint32_t *freed;            /* [range] how often it has been freed */
     struct ff__sampler sampler; /* all zero: nothing samples */
+    struct ff_latest_faults *latest_faults; /* [block]; NULL: no policy must see them */
     bool check;
     struct ff_error failure; /* the first broken invariant, with `check` */
 };
@@ -125,6 +126,15 @@ void ff__engine_tell(struct ff__engine *engine, const struct ff_event *event);
 
 /* The range is being freed: nothing is learned from its events any more. */
 void ff__learning_forget_range(struct ff__engine *engine, uint32_t range);
+
+/* ---- latest_faults.c ---- */
+
+/* Only if a policy must see them. -ENOMEM; ff__latest_faults_fini() may follow. */
+int ff__latest_faults_init(struct ff__engine *engine);
+void ff__latest_faults_fini(struct ff__engine *engine);
+
+/* The block is freed. */
+void ff__latest_faults_forget(struct ff__engine *engine, uint32_t block);
 
 /* ---- engine.c, continued ---- */
 

@@ -111,11 +111,11 @@ void ff__pipeline_wait_idle(struct ff__pipeline *pipeline, uint32_t block) {
 
 /* ---- advice ---- */
 
-/* As ff__pipeline_advise(); the lock is held. Samples are armed and ceased at once. */
+/* As ff__pipeline_advise(); the lock is held. What needs no job is done at once. */
 static bool queue_advice(struct ff__pipeline *pipeline, const struct ff_advice *advice) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
-    if (advice->action == FF_SAMPLE) {
-        ff__engine_sample(pipeline->engine, advice);
+    if (ff__engine_is_instant(advice)) {
+        ff__engine_advise_now(pipeline->engine, advice);
         return true;
     }
     bool queued = ff__queue_push(&pipeline->prefetches, advice);

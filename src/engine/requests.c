@@ -15,6 +15,8 @@ int ff__pipeline_serve_here(struct ff__pipeline *pipeline, const struct ff__faul
         .tier = FF_NONE, .launch = FF_NONE, .thread = (uint32_t)fault->thread};
     ff__pipeline_lock(pipeline);
     group.block = ff__space_find(&pipeline->engine->space, fault->address, &page);
+    if (group.block != FF_NONE)
+        ff__engine_fault_met(pipeline->engine, group.block, page, group.thread);
     ff__pipeline_unlock(pipeline);
     if (group.block == FF_NONE)
         return -EFAULT;

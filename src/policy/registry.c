@@ -47,10 +47,15 @@ static const struct ff_policy *const built_in[FF__SLOTS][32] = {
         },
 };
 
-const char *const ff__visibility_names[FF__VISIBILITIES] = {
-    "faults",   "launches", "accesses", "instructions", "a recorded run of the same work",
-    "operands", "samples"};
-_Static_assert(FF_SEES_SAMPLES == 1u << (FF__VISIBILITIES - 1), "a name for each bit");
+const char *const ff__visibility_names[FF__VISIBILITIES] = {"faults",
+                                                            "launches",
+                                                            "accesses",
+                                                            "instructions",
+                                                            "a recorded run of the same work",
+                                                            "operands",
+                                                            "samples",
+                                                            "who met a block's faults"};
+_Static_assert(FF_SEES_SHARERS == 1u << (FF__VISIBILITIES - 1), "a name for each bit");
 
 static const struct ff__system_row systems[] = {
 #define FF_SYSTEM(name, prefetch, evict, place, discard, params, summary)                          \

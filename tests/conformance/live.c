@@ -49,7 +49,7 @@ static void close_context(struct outcome *outcome) {
 }
 
 static const uint32_t shows =
-    FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES;
+    FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES | FF_SEES_SHARERS;
 
 /* ---- the software device ---- */
 

@@ -77,7 +77,7 @@ static void ask(uint32_t block, bool wanted) {
                                      .tier = 1,
                                      .launch = ff__running_latest(&engine.running[1]),
                                      .ceases = !wanted};
-    ff__engine_sample(&engine, &advice);
+    ff__engine_advise_now(&engine, &advice);
 }
 
 /* A leaf of the range is faulted on. */

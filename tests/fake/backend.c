@@ -51,7 +51,8 @@ static void fake_device_describe(void *self, struct ff__description *out) {
         .base = FAKE_BASE,
         .address_space = device->size,
         .tier_count = 1 + device->devices,
-        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES |
+                 FF_SEES_SHARERS,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
         .serves_here = device->serves_here,
         .text = "fake",

@@ -184,7 +184,7 @@ static void test_forest(void **state) {
     assert_int_equal(ff__repro_published("forest", &published), 0);
     keep_first(json_object_get(json_object_get(published, "sets"), "programs"), 2);
     keep_first(json_object_get(published, "tables"), 2);
-    json_decref(check("forest", ff__repro_forest.run, published, false));
+    json_decref(check("forest", ff__repro_file, published, false));
 }
 
 /* All tables, of one small program: which there are, and of which runs they are made. */
@@ -198,7 +198,7 @@ static void test_forest_tables(void **state) {
         json_object_set_new(json_array_get(set, 0), "program", json_string("BICG"));
         json_object_set_new(json_array_get(set, 0), "workload", json_string("bicg:size=4M"));
     }
-    json_decref(check("forest-tables", ff__repro_forest.run, published, false));
+    json_decref(check("forest-tables", ff__repro_file, published, false));
 }
 
 /* One job that harvests and one that yields, on a 64th of the devices' memory. */

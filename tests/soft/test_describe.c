@@ -36,8 +36,8 @@ static void test_tiers(void **state) {
         assert_true(device.tier[tier].spare > 0);
     }
     assert_int_equal(device.tier[4].memory, 0);
-    assert_int_equal(device.shows,
-                     FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES);
+    assert_int_equal(device.shows, FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS |
+                                       FF_SEES_SAMPLES | FF_SEES_SHARERS);
     assert_int_equal(device.controls,
                      FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING);
     assert_false(device.separate || device.reserves_host);

@@ -98,22 +98,18 @@ static void describe_costs(const struct ff__gpu *gpu, const struct ff__machine *
                            machine->peer[from - 1][to - 1]);
 }
 
-/* Interrupts take time. */
-static bool can_sample(const struct ff__sim_config *config) {
-    return !config->untimed;
-}
-
 /* A modelled device as a backend. */
 static void describe(struct sim *sim, uint64_t space, bool shows_future) {
     const struct ff__sim_config *config = sim->config;
-    bool samples = can_sample(config);
+    bool timed = !config->untimed; /* interrupts take time, and faults of others come meanwhile */
     sim->description = (struct ff__description){
         .address_space = space,
         .tier_count = config->devices + 1,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 (shows_future ? FF_SEES_FUTURE : 0u) | (samples ? FF_SEES_SAMPLES : 0u),
+                 (shows_future ? FF_SEES_FUTURE : 0u) |
+                 (timed ? FF_SEES_SAMPLES | FF_SEES_SHARERS : 0u),
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE |
-                    (samples ? FF_CONTROLS_SAMPLING : 0u),
+                    (timed ? FF_CONTROLS_SAMPLING : 0u),
         .separate = true,
         .peer_links = true,
         .writes_back = true,
@@ -188,7 +184,7 @@ static int open_sim(struct sim *sim, const struct ff__sim_job *jobs,
     ff__devices_set_times(sim);
     sim->shows_accesses = policy_watches(&sim->config->system, false);
     sim->shows_local = policy_watches(&sim->config->system, true);
-    sim->samples = can_sample(sim->config) && ff__system_uses_samples(&sim->config->system);
+    sim->samples = !sim->config->untimed && ff__system_uses_samples(&sim->config->system);
     sim->generation = ff__lazy_map(blocks * sizeof *sim->generation);
     sim->jobs = calloc(sim->job_count, sizeof *sim->jobs);
     sim->devices = calloc(devices, sizeof *sim->devices);

@@ -45,7 +45,8 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         .base = (uintptr_t)memory->managed,
         .address_space = memory->size,
         .tier_count = memory->tier_count,
-        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES,
+        .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS | FF_SEES_SAMPLES |
+                 FF_SEES_SHARERS,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
         .fault_ns = FAULT_NS,
         .whole_leaves = soft->use_move ? WHOLE_LEAVES : 0,

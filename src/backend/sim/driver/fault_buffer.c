@@ -25,10 +25,28 @@ static int make_room(struct fault_buffer *buffer) {
     return 0;
 }
 
+#define SMS_OF_UTLB 2u /* of a TPC; a fault packet names the uTLB */
+
+/* What the fault packets of these faults say: one a page and uTLB, also where another one has
+ * faulted on the page before. */
+static void note_sharers(struct sim *sim, const struct fault *fault) {
+    uint32_t most = FF_LATEST_FAULTS * SMS_OF_UTLB, sms = fault->sms < most ? fault->sms : most;
+    if (fault->thread == 0 || !ff__engine_sees_sharers(sim->engine))
+        return;
+    for (uint64_t left = fault->pages; left; left &= left - 1) {
+        uint32_t page =
+            (uint32_t)(fault->word % FF_MASK_WORDS * 64) + (uint32_t)__builtin_ctzll(left);
+        for (uint32_t i = 0; i < sms; i += SMS_OF_UTLB)
+            ff__engine_fault_met(sim->engine, ff__fault_block(fault), page,
+                                 (fault->thread - 1u + i) % sim->gpu->sms / SMS_OF_UTLB + 1);
+    }
+}
+
 void ff__faults_raise(struct sim *sim, struct device *device, const struct fault *fault) {
     struct ff_mask *mask = &device->buffer.pending[ff__fault_block(fault)];
     uint64_t *pending = &mask->word[fault->word % FF_MASK_WORDS];
     uint64_t pages = fault->pages & ~*pending; /* others are merged with earlier ones */
+    note_sharers(sim, fault);
     if (pages == 0)
         return;
     *pending |= pages;

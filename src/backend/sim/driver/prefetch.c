@@ -22,8 +22,9 @@ static struct device *note_advice(struct sim *sim, const struct ff_advice *advic
         put_off(sim, advice);
         return NULL;
     }
-    if (advice->action == FF_SAMPLE) {
-        ff__engine_sample(sim->engine, advice); /* nothing has to be waited for */
+    if (ff__engine_is_instant(advice)) { /* nothing has to be waited for */
+        if (ff__engine_advise_now(sim->engine, advice) && advice->action == FF_END_REMOTE)
+            ff__sim_left(sim, advice->tier, advice->block);
         return NULL;
     }
     struct device *device = &sim->devices[advice->tier - 1];
