@@ -179,21 +179,21 @@ static const struct metric *metric_of(const struct file_repro *work, const json_
 /* ---- planning ---- */
 
 /* One of the two sides of a table's ratio. */
-struct side {
+struct ratio_side {
     const char *system; /* or a list of them */
     double percent;     /* the footprint, of memory */
 };
 
-static struct side side_of(const struct file_repro *work, const json_t *table) {
-    return (struct side){text_of(work, table, "system"),
-                         json_number_value(member(work, table, "percent"))};
+static struct ratio_side side_of(const struct file_repro *work, const json_t *table) {
+    return (struct ratio_side){text_of(work, table, "system"),
+                               json_number_value(member(work, table, "percent"))};
 }
 
 /* With as much memory, unless the table says otherwise. */
-static struct side baseline_of(const struct file_repro *work, const json_t *table) {
+static struct ratio_side baseline_of(const struct file_repro *work, const json_t *table) {
     const json_t *own = member(work, table, "baseline_percent");
-    return (struct side){text_of(work, table, "baseline"),
-                         own ? json_number_value(own) : side_of(work, table).percent};
+    return (struct ratio_side){text_of(work, table, "baseline"),
+                               own ? json_number_value(own) : side_of(work, table).percent};
 }
 
 static struct file_run *find_run(const struct file_repro *work, const json_t *table,
@@ -235,7 +235,7 @@ static int add_run(struct file_repro *work, const json_t *table, const char *wor
 }
 
 static int add_runs(struct file_repro *work, const json_t *table, const char *workload,
-                    struct side side) {
+                    struct ratio_side side) {
     const json_t *list = list_of(work, side.system), *item;
     size_t i;
     int status = 0;
@@ -336,7 +336,8 @@ static struct ff__repro_found found_by_job(void *self, unsigned index) {
 /* The run of a system, or the fastest one of a list, whose label is then appended to the row's
  * name. */
 static const struct file_run *pick_run(const struct file_repro *work, const json_t *table,
-                                       const char *workload, struct side side, const char **label) {
+                                       const char *workload, struct ratio_side side,
+                                       const char **label) {
     const json_t *list = list_of(work, side.system), *item;
     const struct file_run *best = NULL;
     size_t i;

@@ -77,6 +77,13 @@ static void test_use_remote(void **state) {
     assert_int_equal(ff_mask_count(pages), 10);
     remote.pages = ff_mask_of_run(0, 10);
     expect_drop(&remote, FF_DROP_PRESENT);
+    remote.action = FF_END_REMOTE; /* of pages that are there */
+    assert_true(ff__engine_is_instant(&remote));
+    expect_drop(&remote, FF_DROP_PRESENT);
+    remote.pages = ff_mask_of_run(15, 30);
+    assert_true(ff__engine_advise_now(&engine, &remote));
+    assert_int_equal(ff_mask_count(pages), 5);
+    assert_false(ff__engine_advise_now(&engine, &remote));
     close_engine();
 }
 

@@ -12,7 +12,7 @@ struct entry {
     uint64_t came_ns, left_ns;
 };
 
-struct ariadne {
+struct ariadne_order {
     struct ff__recency others, kept; /* blocks by their last fault; they share their links */
     uint32_t tier;
     uint64_t sharer_ns, keep_ns;
@@ -27,92 +27,91 @@ static const struct ff_param params[PARAMS + 1] = {
               "how long a block is kept that came back this soon after it left"},
 };
 
-static struct entry *entry_of(const struct ariadne *ariadne, uint32_t block) {
-    return (struct entry *)(void *)ff__recency_link(&ariadne->others, block);
+static struct entry *entry_of(const struct ariadne_order *order, uint32_t block) {
+    return (struct entry *)(void *)ff__recency_link(&order->others, block);
 }
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct ariadne *ariadne = state;
+    struct ariadne_order *order = state;
     struct ff__recency list = {.links = env->block_state, .stride = sizeof(struct entry)};
     if (env->block_limit > FF__RECENCY_UNITS)
         return -EINVAL;
-    ariadne->others = ariadne->kept = list;
-    ariadne->tier = env->tier;
-    ariadne->sharer_ns = (uint64_t)env->params[SHARER];
-    ariadne->keep_ns = (uint64_t)env->params[KEEP];
+    order->others = order->kept = list;
+    order->tier = env->tier;
+    order->sharer_ns = (uint64_t)env->params[SHARER];
+    order->keep_ns = (uint64_t)env->params[KEEP];
     return 0;
 }
 
 /* ---- the lists ---- */
 
-static struct ff__recency *list_of(struct ariadne *ariadne, const struct entry *entry) {
-    return entry->kept ? &ariadne->kept : &ariadne->others;
+static struct ff__recency *list_of(struct ariadne_order *order, const struct entry *entry) {
+    return entry->kept ? &order->kept : &order->others;
 }
 
-static void take_out(struct ariadne *ariadne, uint32_t block) {
-    struct entry *entry = entry_of(ariadne, block);
+static void take_out(struct ariadne_order *order, uint32_t block) {
+    struct entry *entry = entry_of(order, block);
     if (entry->listed)
-        ff__recency_remove(list_of(ariadne, entry), block);
+        ff__recency_remove(list_of(order, entry), block);
     entry->listed = false;
 }
 
-static void put(struct ariadne *ariadne, uint32_t block, bool kept) {
-    struct entry *entry = entry_of(ariadne, block);
-    take_out(ariadne, block);
+static void put(struct ariadne_order *order, uint32_t block, bool kept) {
+    struct entry *entry = entry_of(order, block);
+    take_out(order, block);
     entry->kept = kept;
     entry->listed = true;
-    ff__recency_touch(list_of(ariadne, entry), block);
+    ff__recency_touch(list_of(order, entry), block);
 }
 
 static void on_arrival(void *state, const struct ff_view *view, const struct ff_arrival *arrival) {
-    struct ariadne *ariadne = state;
-    struct entry *entry = entry_of(ariadne, arrival->block);
+    struct ariadne_order *order = state;
+    struct entry *entry = entry_of(order, arrival->block);
     bool is_new = arrival->kind == FF_ARRIVAL_ALLOCATED;
-    bool came_back = is_new
-                         ? entry->left_ns != 0 && view->now_ns - entry->left_ns <= ariadne->keep_ns
-                         : entry->kept;
+    bool came_back = is_new ? entry->left_ns != 0 && view->now_ns - entry->left_ns <= order->keep_ns
+                            : entry->kept;
     entry->came_ns = view->now_ns;
-    put(ariadne, arrival->block, came_back);
+    put(order, arrival->block, came_back);
 }
 
 static void on_leave(void *state, const struct ff_view *view, const struct ff_leave *leave) {
-    struct ariadne *ariadne = state;
+    struct ariadne_order *order = state;
     if (leave->kind != FF_LEAVE_RELEASED)
         return;
-    take_out(ariadne, leave->block);
-    entry_of(ariadne, leave->block)->left_ns = view->now_ns;
+    take_out(order, leave->block);
+    entry_of(order, leave->block)->left_ns = view->now_ns;
 }
 
 static void block_freed(void *state, uint32_t block) {
-    struct ariadne *ariadne = state;
-    take_out(ariadne, block);
-    *entry_of(ariadne, block) = (struct entry){.listed = false};
+    struct ariadne_order *order = state;
+    take_out(order, block);
+    *entry_of(order, block) = (struct entry){.listed = false};
 }
 
 /* ---- victims ---- */
 
 /* Those that have been kept long enough are as any other: as old as their last fault is. */
-static void let_go(struct ariadne *ariadne, uint64_t now_ns) {
-    while (ariadne->kept.head != 0) {
-        uint32_t block = ariadne->kept.head - 1;
-        if (entry_of(ariadne, block)->came_ns + ariadne->keep_ns > now_ns)
+static void let_go(struct ariadne_order *order, uint64_t now_ns) {
+    while (order->kept.head != 0) {
+        uint32_t block = order->kept.head - 1;
+        if (entry_of(order, block)->came_ns + order->keep_ns > now_ns)
             return;
-        put(ariadne, block, false);
+        put(order, block, false);
     }
 }
 
 /* The one of the list with the lowest key; none is lower than the time of its last fault, by which
  * they are in order. */
-static uint32_t lowest(const struct ariadne *ariadne, const struct ff__recency *list,
+static uint32_t lowest(const struct ariadne_order *order, const struct ff__recency *list,
                        const struct ff_view *view, const struct ff_evict_request *request) {
     uint32_t best = FF_NONE;
     uint64_t best_key = UINT64_MAX;
     for (uint32_t next = list->head; next != 0; next = ff__recency_link(list, next - 1)->next) {
         uint32_t block = next - 1;
-        uint64_t came = entry_of(ariadne, block)->came_ns;
+        uint64_t came = entry_of(order, block)->came_ns;
         if (came >= best_key)
             break;
-        uint64_t key = came + ariadne->sharer_ns * ff_view_sharers(view, block);
+        uint64_t key = came + order->sharer_ns * ff_view_sharers(view, block);
         if (key >= best_key || block == request->for_block ||
             !ff_view_evictable(view, request->tier, block))
             continue;
@@ -124,11 +123,11 @@ static uint32_t lowest(const struct ariadne *ariadne, const struct ff__recency *
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
-    struct ariadne *ariadne = state;
-    let_go(ariadne, view->now_ns);
-    uint32_t block = lowest(ariadne, &ariadne->others, view, request);
+    struct ariadne_order *order = state;
+    let_go(order, view->now_ns);
+    uint32_t block = lowest(order, &order->others, view, request);
     if (block == FF_NONE)
-        block = lowest(ariadne, &ariadne->kept, view, request);
+        block = lowest(order, &order->kept, view, request);
     if (block != FF_NONE)
         ff_victim_add(victims, block);
 }
@@ -142,7 +141,7 @@ const struct ff_evict_policy ff__evict_ariadne = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_SHARERS,
             .controls = FF_CONTROLS_VICTIMS,
-            .state_size = sizeof(struct ariadne),
+            .state_size = sizeof(struct ariadne_order),
             .block_state_size = sizeof(struct entry),
             .params = params,
             .init = init,

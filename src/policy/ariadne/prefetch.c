@@ -16,7 +16,7 @@ struct visit {
     uint32_t tier;
 };
 
-struct ariadne {
+struct remote_visits {
     struct visit *visits; /* [block] */
     /* Blocks that are used remotely, by the time until which they are; and one, 0: none */
     uint32_t first, last;
@@ -34,55 +34,55 @@ static const struct ff_param params[PARAMS + 1] = {
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
-    struct ariadne *ariadne = state;
-    ariadne->visits = env->block_state;
-    ariadne->sharers = (uint32_t)env->params[SHARERS];
-    ariadne->remote_ns = (uint64_t)env->params[REMOTE];
+    struct remote_visits *remote = state;
+    remote->visits = env->block_state;
+    remote->sharers = (uint32_t)env->params[SHARERS];
+    remote->remote_ns = (uint64_t)env->params[REMOTE];
     return 0;
 }
 
 /* ---- blocks that are used remotely ---- */
 
-static void map(struct ariadne *ariadne, uint32_t block, uint32_t tier, uint64_t now_ns) {
-    struct visit *visit = &ariadne->visits[block];
+static void map(struct remote_visits *remote, uint32_t block, uint32_t tier, uint64_t now_ns) {
+    struct visit *visit = &remote->visits[block];
     if (visit->until_ns != 0)
         return;
-    *visit = (struct visit){.until_ns = now_ns + ariadne->remote_ns, .tier = tier};
-    if (ariadne->last != 0)
-        ariadne->visits[ariadne->last - 1].next = block + 1;
+    *visit = (struct visit){.until_ns = now_ns + remote->remote_ns, .tier = tier};
+    if (remote->last != 0)
+        remote->visits[remote->last - 1].next = block + 1;
     else
-        ariadne->first = block + 1;
-    ariadne->last = block + 1;
+        remote->first = block + 1;
+    remote->last = block + 1;
 }
 
 /* Takes the first one off the list. */
-static uint32_t unmap_first(struct ariadne *ariadne) {
-    uint32_t block = ariadne->first - 1;
-    ariadne->first = ariadne->visits[block].next;
-    if (ariadne->first == 0)
-        ariadne->last = 0;
-    ariadne->visits[block].until_ns = 0;
-    ariadne->visits[block].next = 0;
+static uint32_t unmap_first(struct remote_visits *remote) {
+    uint32_t block = remote->first - 1;
+    remote->first = remote->visits[block].next;
+    if (remote->first == 0)
+        remote->last = 0;
+    remote->visits[block].until_ns = 0;
+    remote->visits[block].next = 0;
     return block;
 }
 
 /* Batches are when the driver has a reason to look. */
 static void on_batch(void *state, const struct ff_view *view, const struct ff_fault_group *groups,
                      uint32_t count, struct ff_advice_list *advice) {
-    struct ariadne *ariadne = state;
+    struct remote_visits *remote = state;
     (void)groups, (void)count;
-    while (ariadne->first != 0 && advice->count < advice->capacity &&
-           ariadne->visits[ariadne->first - 1].until_ns <= view->now_ns) {
-        uint32_t block = unmap_first(ariadne);
-        ff_advise_block(advice, view, FF_END_REMOTE, block, ariadne->visits[block].tier);
+    while (remote->first != 0 && advice->count < advice->capacity &&
+           remote->visits[remote->first - 1].until_ns <= view->now_ns) {
+        uint32_t block = unmap_first(remote);
+        ff_advise_block(advice, view, FF_END_REMOTE, block, remote->visits[block].tier);
     }
 }
 
 /* What is on the list of a block that is gone is passed over when its time has come. */
 static void block_freed(void *state, uint32_t block) {
-    struct ariadne *ariadne = state;
-    if (ariadne->visits[block].until_ns != 0)
-        ariadne->visits[block].until_ns = 1;
+    struct remote_visits *remote = state;
+    if (remote->visits[block].until_ns != 0)
+        remote->visits[block].until_ns = 1;
 }
 
 /* ---- faults ---- */
@@ -100,15 +100,15 @@ static bool has_room(const struct ff_view *view, const struct ff_fault_group *gr
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
                      struct ff_fault_advice *advice) {
-    struct ariadne *ariadne = state;
+    struct remote_visits *remote = state;
     struct ff_mask block = ff_view_pages(view, group->block);
-    if (ff_view_sharers(view, group->block) > ariadne->sharers || has_room(view, group)) {
+    if (ff_view_sharers(view, group->block) > remote->sharers || has_room(view, group)) {
         advice->prefetch = block;
         return;
     }
-    if (has_left(view, group) && ariadne->remote_ns > 0) {
+    if (has_left(view, group) && remote->remote_ns > 0) {
         advice->remote = ff_mask_and(&block, ff_view_resident(view, FF_TIER_HOST, group->block));
-        map(ariadne, group->block, group->tier, view->now_ns);
+        map(remote, group->block, group->tier, view->now_ns);
     } else {
         advice->prefetch = ff__leaf_pages(ff__leaves_of(&group->faulted), FF_BLOCK_PAGES);
     }
@@ -122,7 +122,7 @@ const struct ff_prefetch_policy ff__prefetch_ariadne = {
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_SHARERS,
             .controls = FF_CONTROLS_FAULTS,
-            .state_size = sizeof(struct ariadne),
+            .state_size = sizeof(struct remote_visits),
             .block_state_size = sizeof(struct visit),
             .params = params,
             .init = init,
