@@ -309,6 +309,8 @@ static int plan_runs(struct file_repro *work) {
     size_t i;
     const json_t *table;
     int status = 0;
+    if (json_array_size(json_object_get(work->plan->published, "tables")) == 0)
+        return ff__complain(FF__EXIT_FAILURE, "%s: there are no tables in it", work->plan->file);
     json_array_foreach(json_object_get(work->plan->published, "tables"), i,
                        table) if (!status && is_asked_for(work, table)) status =
         plan_table(work, table);

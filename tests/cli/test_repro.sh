@@ -65,6 +65,58 @@ sed 's/"system": "demand"/"system": "none-such"/' "$source/data/published/batche
     >data/published/batches.json
 mistake 1 'farfault repro: batches: *none-such*' repro batches
 
+# ---- a file of the user's ----
+
+# paper MEMBERS: a table of one program, with these besides.
+paper() {
+    cat >mine.json <<END
+{"name": "mine",
+ "defaults": {"set": "all", "gpu": "v100-16g", "percent": 150, "baseline": "demand"},
+ "sets": {"all": [{"program": "HS", "workload": "hotspot:size=4M"}], "none": []},
+ "tables": [{"id": "gain", "what": "Gain", "paper": 2, "papers": {"HS": 1.5}, $1}]}
+END
+}
+paper '"system": "nvidia-1"'
+status 0 repro ./mine.json
+has out "gain: Gain"
+grep -q '^  HS  *1\.500  *[0-9.]* ' out || fail "no published value of the program: $(cat out)"
+grep -q '^  all programs  *2  *[0-9.]* ' out || fail "no published value of all: $(cat out)"
+status 0 repro mine.json --json
+json out mine name
+faster=$("$json_get" out tables 0 rows 1 ours)
+paper '"system": "nvidia-1", "metric": "slower"'
+status 0 repro mine.json --json
+awk -v faster="$faster" -v slower="$("$json_get" out tables 0 rows 1 ours)" \
+    'BEGIN { exit !(faster * slower > 0.999 && faster * slower < 1.001) }' ||
+    fail "not the inverse of $faster: $(cat out)"
+paper '"system": "demand", "baseline_percent": 50, "metric": "slower"'
+status 0 repro mine.json --json
+awk -v slower="$("$json_get" out tables 0 rows 1 ours)" 'BEGIN { exit !(slower > 1.2) }' ||
+    fail "as fast with less memory: $(cat out)"
+
+refused() {
+    paper "$1"
+    mistake 1 "farfault repro: mine.json: table 'gain': $2" repro mine.json
+}
+refused '"system": "none-such"' "*none-such*"
+refused '"note": ""' 'it needs a "system" and a "baseline"'
+refused '"system": "keep", "gpu": ""' 'it needs a "gpu"'
+refused '"system": "keep", "set": "none"' "there are no programs in the set 'none'"
+refused '"system": "keep", "set": "few"' "there are no programs in the set 'few'"
+refused '"system": "keep", "percent": 0' '"percent" must be 1 to 10000: the footprint, of memory'
+refused '"system": "keep", "percent": "x"' '"percent" must be 1 to 10000: the footprint, of memory'
+refused '"system": "keep", "metric": "better"' "there is no metric 'better'"
+paper '"system": "keep"'
+sed 's/hotspot:size=4M/no-such-program/' mine.json >other.json
+mistake 1 "farfault repro: other.json: table 'gain': *no-such-program*" repro other.json
+echo '{"tables": [{"what": "no id"}]}' >other.json
+mistake 1 'farfault repro: other.json: a table without an "id"' repro other.json
+echo '[]' >other.json
+mistake 1 'farfault repro: other.json: there are no tables in it' repro other.json
+mistake 1 'farfault repro: no-such.json: *' repro no-such.json
+mistake 2 "farfault repro: --parts: 'costs' names no part; there are: *" \
+    repro mine.json --parts costs
+
 # ---- runs that are kept ----
 
 # Four short runs.
