@@ -92,11 +92,31 @@ static uint64_t *predict(struct ff__trace_history *history, const struct ff_trac
 
 /* ---- numbers ---- */
 
-static inline uint8_t *put_number(uint8_t *at, uint64_t value) {
+static uint8_t *put_long_number(uint8_t *at, uint64_t value) {
     for (; value >= 128; value >>= 7)
         *at++ = (uint8_t)(value | 128);
     *at++ = (uint8_t)value;
     return at;
+}
+
+static inline uint8_t *put_number(uint8_t *at, uint64_t value) {
+    if (__builtin_expect(value >= 128, 0)) /* nearly all have one byte */
+        return put_long_number(at, value);
+    *at = (uint8_t)value;
+    return at + 1;
+}
+
+/* The same where lengths of up to four bytes are hard to foretell. Four bytes are written, of which
+ * the number may need fewer. */
+static inline uint8_t *put_spread(uint8_t *at, uint64_t value) {
+    if (value < 128 || value >> 28)
+        return put_number(at, value);
+    uint32_t bits = (uint32_t)value,
+             more = (uint32_t)(bits >= 1u << 7) + (bits >= 1u << 14) + (bits >= 1u << 21);
+    uint32_t bytes = (bits & 0x7f) | (bits << 1 & 0x7f00) | (bits << 2 & 0x7f0000) |
+                     (bits << 3 & 0x7f000000) | (0x808080u & ((1u << 8 * more) - 1));
+    ff__put_u32(at, bytes);
+    return at + 1 + more;
 }
 
 static bool take_long_number(const uint8_t **at, const uint8_t *end, uint64_t *out) {
@@ -135,7 +155,9 @@ static uint64_t unfold(uint64_t folded) {
 
 /* ---- encoding ---- */
 
-#define GAP 192u /* columns grow at the same pace, and would share a set of the cache */
+/* Columns grow at the same pace, and would share a set of the cache. put_spread() writes past the
+ * end of a number. */
+#define GAP 192u
 
 static size_t capacity_of(int column) {
     if (column == FF__COLUMN_HEAD)
@@ -179,27 +201,6 @@ static void put_name(struct ff__trace_encoder *encoder, const char *name) {
     *encoder->at[FF__COLUMN_NAME]++ = '\0';
 }
 
-static inline void put_field(struct ff__trace_encoder *encoder, const struct ff_trace_event *event,
-                             uint64_t before[FF__TRACE_COLUMNS], int column) {
-    uint64_t value = get(event, column), difference = value - before[column];
-    encoder->at[column] = put_number(encoder->at[column], fold(difference));
-    before[column] = value;
-}
-
-/* The same as the loop in ff__trace_encode(), with columns that the compiler knows. */
-static void put_access(struct ff__trace_encoder *encoder, const struct ff_trace_event *event) {
-    uint64_t *of_kind = encoder->history.of_kind[FF_TRACE_ACCESS],
-             *of_pc = encoder->history.of_pc[slot_of(event->pc)];
-    put_field(encoder, event, of_kind, FF__COLUMN_DEVICE);
-    put_field(encoder, event, of_kind, FF__COLUMN_PC);
-    put_field(encoder, event, of_kind, FF__COLUMN_CTA);
-    put_field(encoder, event, of_kind, FF__COLUMN_WARP);
-    put_field(encoder, event, of_pc, FF__COLUMN_RANGE);
-    put_field(encoder, event, of_pc, FF__COLUMN_PAGE);
-    put_field(encoder, event, of_pc, FF__COLUMN_BYTES);
-    put_field(encoder, event, of_pc, FF__COLUMN_INSTRUCTIONS);
-}
-
 void ff__trace_encode(struct ff__trace_encoder *encoder, const struct ff_trace_event *event) {
     struct ff__trace_history *history = &encoder->history;
     bool named = event->kind == FF_TRACE_LAUNCH && event->name;
@@ -211,14 +212,117 @@ void ff__trace_encode(struct ff__trace_encoder *encoder, const struct ff_trace_e
     at[FF__COLUMN_TIME] = put_number(at[FF__COLUMN_TIME], event->time_ns - history->time);
     history->time = event->time_ns;
     encoder->events++;
-    if (event->kind == FF_TRACE_ACCESS) { /* nearly all are */
-        put_access(encoder, event);
-        return;
-    }
     for (uint32_t left = fields[event->kind]; left; left &= left - 1) {
         int column = __builtin_ctz(left);
-        put_field(encoder, event, history->of_kind[event->kind], column);
+        uint64_t value = get(event, column), *before = predict(history, event, column);
+        at[column] = put_number(at[column], fold(value - *before));
+        *before = value;
     }
+}
+
+/* ---- encoding accesses together, column by column ---- */
+
+/* One number, as often as there are accesses. */
+static void put_equal(struct ff__trace_encoder *encoder, int column, uint64_t difference,
+                      uint32_t count) {
+    uint8_t *at = put_number(encoder->at[column], difference);
+    memset(at, 0, count - 1);
+    encoder->at[column] = at + count - 1;
+}
+
+/* One member of them all; `value` is the first one's. */
+static inline void put_member(struct ff__trace_encoder *encoder, int column, const uint32_t *value,
+                              uint32_t count) {
+    uint64_t before = encoder->history.of_kind[FF_TRACE_ACCESS][column];
+    uint8_t *at = encoder->at[column];
+    for (uint32_t i = 0; i < count; i++) {
+        at = put_number(at, fold(*value - before));
+        before = *value;
+        value += sizeof(struct ff_warp_access) / sizeof *value;
+    }
+    encoder->at[column] = at;
+    encoder->history.of_kind[FF_TRACE_ACCESS][column] = before;
+}
+
+/* Nearly always those of one warp. */
+static void put_warps(struct ff__trace_encoder *encoder, const struct ff_warp_access *accesses,
+                      uint32_t count) {
+    const uint64_t *before = encoder->history.of_kind[FF_TRACE_ACCESS];
+    uint32_t cta = (uint32_t)before[FF__COLUMN_CTA], warp = (uint32_t)before[FF__COLUMN_WARP],
+             differ = 0;
+    for (uint32_t i = 0; i < count; i++)
+        differ |= (accesses[i].cta ^ cta) | (accesses[i].warp ^ warp);
+    if (differ == 0) {
+        put_equal(encoder, FF__COLUMN_CTA, 0, count);
+        put_equal(encoder, FF__COLUMN_WARP, 0, count);
+        return;
+    }
+    put_member(encoder, FF__COLUMN_CTA, &accesses->cta, count);
+    put_member(encoder, FF__COLUMN_WARP, &accesses->warp, count);
+}
+
+/* Where the columns that are predicted by the PC end. */
+struct by_pc {
+    uint8_t *range, *page, *bytes, *instructions;
+};
+
+/* Those of one instruction, from the first on; returns how many. */
+static inline uint32_t put_instruction(struct by_pc *at, uint64_t *before,
+                                       const struct ff_warp_access *accesses,
+                                       const struct ff__trace_place *places, uint32_t count) {
+    uint64_t range = before[FF__COLUMN_RANGE], page = before[FF__COLUMN_PAGE],
+             bytes = before[FF__COLUMN_BYTES], instructions = before[FF__COLUMN_INSTRUCTIONS];
+    uint32_t i = 0;
+    do {
+        at->range = put_number(at->range, fold(places[i].range - range));
+        at->page = put_spread(at->page, fold(places[i].page - page));
+        at->bytes = put_number(at->bytes, fold(accesses[i].bytes - bytes));
+        at->instructions =
+            put_number(at->instructions, fold(accesses[i].instructions - instructions));
+        range = places[i].range;
+        page = places[i].page;
+        bytes = accesses[i].bytes;
+        instructions = accesses[i].instructions;
+    } while (++i < count && accesses[i].pc == accesses[0].pc);
+    before[FF__COLUMN_RANGE] = range;
+    before[FF__COLUMN_PAGE] = page;
+    before[FF__COLUMN_BYTES] = bytes;
+    before[FF__COLUMN_INSTRUCTIONS] = instructions;
+    return i;
+}
+
+static void put_by_pc(struct ff__trace_encoder *encoder, const struct ff_warp_access *accesses,
+                      const struct ff__trace_place *places, uint32_t count) {
+    struct by_pc at = {encoder->at[FF__COLUMN_RANGE], encoder->at[FF__COLUMN_PAGE],
+                       encoder->at[FF__COLUMN_BYTES], encoder->at[FF__COLUMN_INSTRUCTIONS]};
+    for (uint32_t i = 0; i < count;)
+        i += put_instruction(&at, encoder->history.of_pc[slot_of(accesses[i].pc)], accesses + i,
+                             places + i, count - i);
+    encoder->at[FF__COLUMN_RANGE] = at.range;
+    encoder->at[FF__COLUMN_PAGE] = at.page;
+    encoder->at[FF__COLUMN_BYTES] = at.bytes;
+    encoder->at[FF__COLUMN_INSTRUCTIONS] = at.instructions;
+}
+
+void ff__trace_encode_accesses(struct ff__trace_encoder *encoder, uint64_t time_ns, uint32_t device,
+                               const struct ff_warp_access *accesses,
+                               const struct ff__trace_place *places, uint32_t count) {
+    struct ff__trace_history *history = &encoder->history;
+    uint64_t *last_device = &history->of_kind[FF_TRACE_ACCESS][FF__COLUMN_DEVICE];
+    if (count == 0)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        encoder->at[FF__COLUMN_HEAD][i] =
+            (uint8_t)(FF_TRACE_ACCESS | (accesses[i].write ? HEAD_WRITE : 0));
+    encoder->at[FF__COLUMN_HEAD] += count;
+    put_equal(encoder, FF__COLUMN_TIME, time_ns - history->time, count);
+    history->time = time_ns;
+    put_equal(encoder, FF__COLUMN_DEVICE, fold(device - *last_device), count);
+    *last_device = device;
+    put_member(encoder, FF__COLUMN_PC, &accesses->pc, count);
+    put_warps(encoder, accesses, count);
+    put_by_pc(encoder, accesses, places, count);
+    encoder->events += count;
 }
 
 /* ---- decoding ---- */

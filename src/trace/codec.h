@@ -5,6 +5,7 @@
 #ifndef FF_TRACE_CODEC_H
 #define FF_TRACE_CODEC_H
 
+#include <farfault/farfault.h>
 #include <farfault/trace.h>
 #include <stddef.h>
 
@@ -62,6 +63,18 @@ void ff__trace_encoder_fini(struct ff__trace_encoder *encoder);
 
 /* There must be room, the kind known, and the time not before the last one. */
 void ff__trace_encode(struct ff__trace_encoder *encoder, const struct ff_trace_event *event);
+
+/* Where the page of an access is. */
+struct ff__trace_place {
+    uint64_t page;
+    uint32_t range;
+};
+
+/* The same as FF_TRACE_ACCESS events, all of them at this time and of this device. There must be
+ * room for all. */
+void ff__trace_encode_accesses(struct ff__trace_encoder *encoder, uint64_t time_ns, uint32_t device,
+                               const struct ff_warp_access *accesses,
+                               const struct ff__trace_place *places, uint32_t count);
 
 /* Forgets the block. */
 void ff__trace_encoder_reset(struct ff__trace_encoder *encoder);

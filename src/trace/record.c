@@ -360,25 +360,71 @@ void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t 
     free(copy);
 }
 
+/* The addresses of a range. */
+struct extent {
+    uint64_t first, bytes; /* 0 bytes: none */
+};
+
+/* The range and page of an access; false: no range is there. `last`: the range of the one before
+ * it, in which most go on. */
+static inline bool place_access(const struct ff__recorder *recorder, struct extent *last,
+                                uint64_t offset, struct ff_trace_event *event) {
+    if (offset - last->first < last->bytes) {
+        event->page = (offset - last->first) / FF_PAGE_SIZE;
+        return true;
+    }
+    last->bytes = 0;
+    if (!place(recorder, offset, event))
+        return false;
+    uint32_t first = recorder->owners[offset >> FF_BLOCK_SHIFT].first_block;
+    *last = (struct extent){(uint64_t)first << FF_BLOCK_SHIFT, recorder->owners[first].bytes};
+    return true;
+}
+
+#define PLACED 256u /* accesses that are placed, then encoded */
+
+/* Those at managed addresses up to the first that is not; returns how many. */
+static uint32_t put_accesses(struct ff__recorder *recorder, uint64_t time_ns, uint32_t device,
+                             const struct ff_warp_access *accesses, size_t count, uint64_t base) {
+    struct ff__trace_place places[PLACED];
+    struct ff_trace_event event = {.range = 0};
+    struct extent last = {.bytes = 0};
+    if (!ff__trace_encoder_has_room(recorder->block))
+        next_block(recorder);
+    uint32_t room = FF__TRACE_EVENTS_MAX - recorder->block->events, placed = 0;
+    for (; placed < count && placed < room && placed < PLACED; placed++) {
+        uint64_t offset = (uint64_t)(uintptr_t)accesses[placed].address - base;
+        if (!place_access(recorder, &last, offset, &event))
+            break;
+        places[placed] = (struct ff__trace_place){event.page, event.range};
+    }
+    ff__trace_encode_accesses(recorder->block, time_ns, device, accesses, places, placed);
+    recorder->accessed |= placed > 0;
+    return placed;
+}
+
+/* Of an access at no managed address. */
+static void put_work(struct ff__recorder *recorder, uint64_t time_ns, uint32_t device,
+                     const struct ff_warp_access *access) {
+    if (access->instructions > 0)
+        put(recorder, &(struct ff_trace_event){.kind = FF_TRACE_WORK,
+                                               .time_ns = time_ns,
+                                               .device = device,
+                                               .cta = access->cta,
+                                               .warp = access->warp,
+                                               .instructions = access->instructions});
+}
+
 void ff__record_accesses(struct ff__recorder *recorder, uint32_t device,
                          const struct ff_warp_access *accesses, size_t count, uint64_t base) {
-    struct ff_trace_event event = {.kind = FF_TRACE_ACCESS};
-    if (!begin(recorder, &event.time_ns))
+    uint64_t time_ns;
+    if (!begin(recorder, &time_ns))
         return;
-    for (size_t i = 0; i < count; i++) {
-        const struct ff_warp_access *access = &accesses[i];
-        bool managed = place(recorder, (uint64_t)(uintptr_t)access->address - base, &event);
-        event.kind = managed ? FF_TRACE_ACCESS : FF_TRACE_WORK;
-        event.device = device;
-        event.cta = access->cta;
-        event.warp = access->warp;
-        event.pc = access->pc;
-        event.instructions = access->instructions;
-        event.bytes = access->bytes;
-        event.write = managed && access->write;
-        recorder->accessed |= managed;
-        if (managed || event.instructions > 0)
-            put(recorder, &event);
+    for (size_t i = 0; i < count;) {
+        uint32_t placed = put_accesses(recorder, time_ns, device, accesses + i, count - i, base);
+        if (placed == 0)
+            put_work(recorder, time_ns, device, &accesses[i]);
+        i += placed > 0 ? placed : 1;
     }
     end(recorder);
 }
