@@ -92,6 +92,7 @@ void ff__ptx_block_start(struct ff__ptx_running *running, uint64_t number) {
     running->block.ctaid[1] = (uint32_t)(number / blocks[0] % blocks[1]);
     running->block.ctaid[2] = (uint32_t)(number / blocks[0] / blocks[1]);
     memset(running->arrived, 0, sizeof running->arrived);
+    running->advancing = UINT32_MAX;
     for (uint32_t i = 0; i < running->group_count; i++)
         running->groups[i].place = 0;
 }
@@ -187,8 +188,53 @@ static enum ff_ptx_wait wait_of(const struct ff__ptx_running *running, uint32_t 
     return running->grid->code->regions[region].wait;
 }
 
+static uint32_t lanes_at_region(const struct ff__ptx_group *group, uint32_t region) {
+    uint32_t here = 0;
+    for (uint32_t i = 0; i < group->lanes.count; i++)
+        here |= (uint32_t)(group->lanes.at[i] == region) << i;
+    return here;
+}
+
+/* Lanes of a warp that others are among, by the rows of the block. */
+static void run_apart(struct ff__ptx_running *running, struct ff__ptx_group *group, uint32_t region,
+                      uint32_t members) {
+    const struct ff_ptx_region *code = &running->grid->code->regions[region];
+    const uint32_t *threads = running->grid->threads;
+    while (members != 0) {
+        uint32_t first = (uint32_t)__builtin_ctz(members), linear = group->lanes.first + first;
+        uint32_t x = linear % threads[0], row = linear / threads[0], left = threads[0] - x;
+        uint32_t part = members >> first;
+        part &= left < FF_PTX_WARP ? (1u << left) - 1 : UINT32_MAX;
+        uint32_t count = FF_PTX_WARP - (uint32_t)__builtin_clz(part);
+        uint32_t absent = ~part & UINT32_MAX >> (FF_PTX_WARP - count);
+        uint32_t y = row % threads[1], z = row / threads[1];
+        if (absent == 0)
+            put(group, first, count,
+                code->run(&group->lanes, &running->block, first, count, x, y, z));
+        else
+            code->apart(&group->lanes, &running->block, first, count, x, y, z, absent);
+        members &= ~(part << first);
+    }
+}
+
+static void run_members(struct ff__ptx_running *running, struct ff__ptx_group *group,
+                        uint32_t region, uint32_t members) {
+    if (running->grid->code->regions[region].apart != NULL &&
+        running->grid->schedule != FF__PTX_SERIAL) {
+        run_apart(running, group, region, members);
+        return;
+    }
+    while (members != 0) {
+        uint32_t first = (uint32_t)__builtin_ctz(members);
+        uint32_t rest = ~(members >> first);
+        uint32_t count = rest == 0 ? FF_PTX_WARP : (uint32_t)__builtin_ctz(rest);
+        ff__ptx_group_run_part(running, group, region, first, count);
+        members &= count == FF_PTX_WARP ? 0 : ~(((1u << count) - 1) << first);
+    }
+}
+
 /* Lanes that wait for nothing, by runs of neighbours at the same region. */
-static bool run_mixed(struct ff__ptx_running *running, struct ff__ptx_group *group) {
+static bool run_neighbours(struct ff__ptx_running *running, struct ff__ptx_group *group) {
     const uint32_t *at = group->lanes.at;
     bool any = false;
     for (uint32_t i = 0, end; i < group->lanes.count; i = end) {
@@ -201,6 +247,28 @@ static bool run_mixed(struct ff__ptx_running *running, struct ff__ptx_group *gro
         any = true;
     }
     return any;
+}
+
+/* The same of a warp: those at one region follow each other. */
+static bool run_parted(struct ff__ptx_running *running, struct ff__ptx_group *group) {
+    const uint32_t *at = group->lanes.at;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < group->lanes.count; i++)
+        left |= (uint32_t)(at[i] != FF_PTX_EXITED && wait_of(running, at[i]) == FF_PTX_NONE) << i;
+    running->advancing = left;
+    for (uint32_t here; left != 0; left &= ~here) {
+        uint32_t region = at[__builtin_ctz(left)];
+        here = left & lanes_at_region(group, region);
+        run_members(running, group, region, here);
+    }
+    bool any = running->advancing != 0;
+    running->advancing = UINT32_MAX;
+    return any;
+}
+
+static bool run_mixed(struct ff__ptx_running *running, struct ff__ptx_group *group) {
+    return running->grid->code->lanes == FF_PTX_WARP ? run_parted(running, group)
+                                                     : run_neighbours(running, group);
 }
 
 static bool run_free(struct ff__ptx_running *running, struct ff__ptx_group *group) {
@@ -217,17 +285,6 @@ static bool run_free(struct ff__ptx_running *running, struct ff__ptx_group *grou
 }
 
 /* ---- operations of warps ---- */
-
-static void run_members(struct ff__ptx_running *running, struct ff__ptx_group *group,
-                        uint32_t region, uint32_t members) {
-    while (members != 0) {
-        uint32_t first = (uint32_t)__builtin_ctz(members);
-        uint32_t rest = ~(members >> first);
-        uint32_t count = rest == 0 ? FF_PTX_WARP : (uint32_t)__builtin_ctz(rest);
-        ff__ptx_group_run_part(running, group, region, first, count);
-        members &= count == FF_PTX_WARP ? 0 : ~(((1u << count) - 1) << first);
-    }
-}
 
 static bool is_of_warp(enum ff_ptx_wait wait) {
     return wait >= FF_PTX_WARP_SYNC;
@@ -271,9 +328,7 @@ static bool run_warp(struct ff__ptx_running *running, struct ff__ptx_group *grou
             waiting |= 1u << i;
     }
     while (waiting != 0) {
-        uint32_t region = at[__builtin_ctz(waiting)], here = 0;
-        for (uint32_t i = 0; i < group->lanes.count; i++)
-            here |= (uint32_t)(at[i] == region) << i;
+        uint32_t region = at[__builtin_ctz(waiting)], here = lanes_at_region(group, region);
         waiting &= ~here;
         if (run_set(running, group, region, here, gone, force))
             return true;
@@ -285,16 +340,15 @@ static bool run_warp(struct ff__ptx_running *running, struct ff__ptx_group *grou
  * these may wait for one that asks. */
 static bool run_asking(struct ff__ptx_running *running, struct ff__ptx_group *group) {
     const uint32_t *at = group->lanes.at;
-    uint32_t gone = lanes_missing(group), here = 0, region = 0;
+    uint32_t gone = lanes_missing(group), region = 0;
     for (uint32_t i = group->lanes.count; i-- > 0;) {
         if (at[i] == FF_PTX_EXITED)
             gone |= 1u << i;
         else if (wait_of(running, at[i]) == FF_PTX_ACTIVEMASK)
             region = at[i];
     }
-    for (uint32_t i = 0; i < group->lanes.count; i++)
-        here |= (uint32_t)(at[i] == region) << i;
-    return region != 0 && run_set(running, group, region, here, gone, true);
+    return region != 0 &&
+           run_set(running, group, region, lanes_at_region(group, region), gone, true);
 }
 
 static bool run_free_of_warp(struct ff__ptx_running *running, struct ff__ptx_group *group) {

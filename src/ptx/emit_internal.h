@@ -48,6 +48,7 @@ struct ff__ptx_emit {
 };
 
 #define FF__PTX_NO_TARGET 0xfffffffdu /* nothing leaves the region yet */
+#define FF__PTX_NO_COUNT  UINT32_MAX  /* lanes may have run different numbers of instructions */
 
 /* Of the kernel and region that is being written. */
 struct ff__ptx_kernel_emit {
@@ -56,6 +57,8 @@ struct ff__ptx_kernel_emit {
     struct ff__ptx_regions regions;
     uint32_t region;
     bool repeats;                /* it is a uniform loop, all of whose rounds run at once */
+    bool apart;                  /* it may run without some of a row's lanes */
+    bool *has_apart;             /* by region */
     uint32_t *placed;            /* by number of a variable in memory: 1 + the region that has G */
     struct ff__ptx_text enter;   /* before the rounds: what registers hold at the start */
     struct ff__ptx_text check;   /* conditions under which threads are at the same place */
@@ -75,6 +78,9 @@ struct ff__ptx_kernel_emit {
     uint32_t sites;          /* accesses that are recorded in this region */
     uint32_t logs;           /* calls in it whose accesses are recorded */
     uint32_t counted;        /* instructions that the lane's count does not have yet */
+    bool all_here;           /* all lanes come to the block that is written */
+    uint32_t count;      /* that count, the same in all lanes, which are all here; or NO_COUNT */
+    uint32_t site_count; /* what it was at the last of the sites */
 };
 
 /* Refuses the function if it has more instructions than one may have. */

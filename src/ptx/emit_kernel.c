@@ -125,6 +125,7 @@ static void leave_to(struct ff__ptx_emit *emit, uint32_t region) {
 }
 
 static void end_thread(struct ff__ptx_emit *emit) {
+    emit->kernel->count = FF__PTX_NO_COUNT; /* others may go on */
     if (emit->options->record)
         ff__ptx_record_report(emit, ff__ptx_record_site(emit), emit->function->instruction_count, 0,
                               false);
@@ -211,6 +212,8 @@ static bool is_again(const struct ff__ptx_emit *emit) {
 static void add_count(struct ff__ptx_emit *emit) {
     if (emit->options->record && emit->kernel->counted != 0)
         ff__ptx_line(&emit->body, "n += %u;", emit->kernel->counted);
+    if (emit->kernel->count != FF__PTX_NO_COUNT)
+        emit->kernel->count += emit->kernel->counted;
     emit->kernel->counted = 0;
 }
 
@@ -220,8 +223,12 @@ static void count_instruction(struct ff__ptx_emit *emit, bool moves) {
     emit->kernel->counted++;
     if (moves || recorded || emit->instruction->opcode == OP(call))
         add_count(emit);
-    if (recorded)
-        ff__ptx_record_site(emit);
+    if (emit->instruction->opcode == OP(call))
+        emit->kernel->count = FF__PTX_NO_COUNT;
+    if (!recorded)
+        return;
+    ff__ptx_record_site(emit);
+    emit->kernel->count = emit->kernel->all_here ? 0 : FF__PTX_NO_COUNT;
 }
 
 static void block_instruction(struct ff__ptx_emit *emit, uint32_t number,
@@ -266,6 +273,9 @@ static void emit_block(struct ff__ptx_emit *emit, uint32_t number, const uint8_t
     need_room(emit);
     const struct ff__ptx_block *block = &emit->kernel->flow.blocks[number];
     ff__ptx_line(&emit->body, "B%u:;", number);
+    emit->kernel->all_here = number == present(emit)->start;
+    emit->kernel->count =
+        emit->kernel->all_here && emit->kernel->region == 0 ? 0 : FF__PTX_NO_COUNT;
     for (uint32_t i = block->first; i < block->end; i++) {
         emit->instruction = &emit->function->instructions[i];
         block_instruction(emit, i, writes_of);
@@ -514,6 +524,12 @@ static void go_in_parts(struct ff__ptx_emit *emit) {
     const struct ff__ptx_kernel_emit *kernel = emit->kernel;
     ff__ptx_line(&emit->out, "if (count > 1) {u32 fit = count; %sif (fit < count) {",
                  kernel->guard.text);
+    if (kernel->apart)
+        ff__ptx_line(&emit->out,
+                     "for (u32 k = 0; absent != 0 && k < count; k++) {if (!(absent >> k & 1)) "
+                     "stand(next + k, 1, K%u_%u(lanes, block, first + k, 1, x + k, y, z));} "
+                     "if (absent != 0) return FF_PTX_MIXED;",
+                     emit->function_number, kernel->region);
     if (kernel->repeats && kernel->flush.text[0] != '\0')
         ff__ptx_line(&emit->out, "for (u32 k = 0; k < count; k++) {%s}", kernel->flush.text);
     ff__ptx_line(&emit->out, "stand(next, fit, K%u_%u(lanes, block, first, fit, x, y, z));",
@@ -545,16 +561,50 @@ static void end_round(struct ff__ptx_emit *emit, bool in_order) {
     ff__ptx_line(out, "return where;}}");
 }
 
+/* In recorded kernels, where lanes that have parted are to be told together: in regions that take
+ * nothing from one lane for all. */
+static bool may_run_apart(const struct ff__ptx_emit *emit) {
+    const struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    return emit->options->record && kernel->region != 0 && present(emit)->suspend == FF__PTX_NONE &&
+           !kernel->repeats && kernel->enter.text[0] == '\0';
+}
+
+#define REGION                                                                                     \
+    "(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block, u32 first, u32 count, u32 x, " \
+    "u32 y, u32 z"
+
+static void begin_region(struct ff__ptx_emit *emit) {
+    uint32_t kernel = emit->function_number, region = emit->kernel->region;
+    ff__ptx_line(&emit->out, "static u32 K%u_%u" REGION ")%s", kernel, region,
+                 emit->kernel->apart ? ";" : " {");
+    if (emit->kernel->apart)
+        ff__ptx_line(&emit->out,
+                     "static inline __attribute__((always_inline)) u32 K%u_%u_without" REGION
+                     ", u32 absent) {",
+                     kernel, region);
+}
+
+/* Without a lane that is absent it is what it would be if there were no such lanes. */
+static void write_variants(struct ff__ptx_emit *emit) {
+    uint32_t kernel = emit->function_number, region = emit->kernel->region;
+    ff__ptx_line(&emit->out,
+                 "static u32 K%u_%u" REGION
+                 ") {return K%u_%u_without(lanes, block, first, count, x, y, z, 0);}",
+                 kernel, region, kernel, region);
+    ff__ptx_line(&emit->out,
+                 "static void K%u_%u_apart" REGION
+                 ", u32 absent) {K%u_%u_without(lanes, block, first, count, x, y, z, absent);}",
+                 kernel, region, kernel, region);
+}
+
 static void write_region(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
     struct ff__ptx_text *out = &emit->out;
     uint32_t kernel_number = emit->function_number, region = kernel->region;
     close_texts(kernel);
     ff__ptx_text_close(&emit->body);
-    ff__ptx_line(out,
-                 "static u32 K%u_%u(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block, "
-                 "u32 first, u32 count, u32 x, u32 y, u32 z) {",
-                 kernel_number, region);
+    kernel->apart = kernel->has_apart[region] = may_run_apart(emit);
+    begin_region(emit);
     ff__ptx_line(out, "enum {LANES = %u, LOCAL = %llu};", ff__ptx_lanes_of(emit),
                  (unsigned long long)emit->local_size);
     ff__ptx_line(out, "struct K%u_state *const state = (void *)lanes->state;", kernel_number);
@@ -567,9 +617,13 @@ static void write_region(struct ff__ptx_emit *emit) {
     if (kernel->repeats)
         ff__ptx_line(out, "for (;;) { u32 where = 0;");
     fputs(kernel->ahead.text, out->file);
+    if (emit->options->record)
+        ff__ptx_line(out, "const u32 here = row_of(count)%s;", kernel->apart ? " & ~absent" : "");
     if (kernel->guard.text[0] != '\0')
         go_in_parts(emit);
     ff__ptx_line(out, "FF_PTX_LANES for (s64 i = 0; i < (s64)count; i++) {");
+    if (kernel->apart)
+        ff__ptx_line(out, "if (absent >> i & 1) continue;");
     ff__ptx_line(
         out, "const u64 l = (u64)first + (u64)i; const u32 tx = x + (u32)i; u32 at; u8 carry = 0;");
     ff__ptx_line(out, "const u64 local = (u64)lanes->local + (u64)l * LOCAL;");
@@ -582,6 +636,7 @@ static void write_region(struct ff__ptx_emit *emit) {
     bool in_order = kernel->repeats && kernel->regions.in_order[present(emit)->start];
     ff__ptx_line(out, "left:%s%s;}", emit->options->record ? "state->n[l] = n;" : "",
                  kernel->repeats && !in_order ? "where = at"
+                 : one && kernel->apart       ? "if (absent != 0) next[i] = at"
                  : one                        ? ""
                                               : "next[i] = at");
     fputs(kernel->reports.text, out->file);
@@ -592,6 +647,8 @@ static void write_region(struct ff__ptx_emit *emit) {
     else
         ff__ptx_line(out, "return together(next, count);");
     ff__ptx_line(out, "}");
+    if (kernel->apart)
+        write_variants(emit);
 }
 
 /* ---- kernels ---- */
@@ -648,8 +705,12 @@ static void write_table(struct ff__ptx_emit *emit) {
         } else if (plan->start != flow->block_count) {
             line = emit->function->instructions[flow->blocks[plan->start].first].line;
         }
-        ff__ptx_line(&emit->out, "{K%u_%u, %u, %u, %u},", emit->function_number, i, wait, shape,
-                     line);
+        ff__ptx_line(&emit->out, "{K%u_%u, ", emit->function_number, i);
+        if (kernel->has_apart[i])
+            ff__ptx_line(&emit->out, "K%u_%u_apart, ", emit->function_number, i);
+        else
+            ff__ptx_line(&emit->out, "0, ");
+        ff__ptx_line(&emit->out, "%u, %u, %u},", wait, shape, line);
     }
     ff__ptx_line(&emit->out, "};");
 }
@@ -668,6 +729,7 @@ void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number) {
         ff__ptx_refuse(emit, "its branches cannot be followed");
     kernel->saved =
         ff__ptx_emit_need(emit, emit->function->register_count + 1ul, sizeof *kernel->saved);
+    kernel->has_apart = ff__ptx_emit_need(emit, kernel->regions.count, sizeof *kernel->has_apart);
     kernel->placed = ff__ptx_emit_need(emit, emit->module->memory_count, sizeof *kernel->placed);
     write_state(emit);
     write_regions(emit);

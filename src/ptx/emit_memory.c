@@ -72,15 +72,29 @@ bool ff__ptx_is_recorded(const struct ff__ptx_emit *emit) {
 uint32_t ff__ptx_record_site(struct ff__ptx_emit *emit) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
     uint32_t site = kernel->sites++;
-    ff__ptx_line(&emit->body, "S%u.counts[i] = n; n = 0;", site);
-    ff__ptx_line(&kernel->ahead, "struct ff_site S%u; clear_counts(&S%u, count);", site, site);
+    kernel->site_count = kernel->count;
+    ff__ptx_line(&kernel->ahead, "struct ff_site S%u;", site);
+    if (kernel->count == FF__PTX_NO_COUNT) {
+        ff__ptx_line(&kernel->ahead, "clear_counts(&S%u);", site);
+        ff__ptx_line(&emit->body, "S%u.counts[i] = n;", site);
+    }
+    ff__ptx_line(&emit->body, "n = 0;");
     return site;
+}
+
+/* Who has come to the last of the sites. */
+static const char *who_came(struct ff__ptx_emit *emit) {
+    const struct ff__ptx_kernel_emit *kernel = emit->kernel;
+    return kernel->site_count == FF__PTX_NO_COUNT
+               ? ff__ptx_format(emit, "came(count, &S%u)", kernel->sites - 1)
+               : ff__ptx_format(emit, "(struct ff_came){here, %u}", kernel->site_count);
 }
 
 void ff__ptx_record_report(struct ff__ptx_emit *emit, uint32_t site, uint32_t pc, uint32_t size,
                            bool write) {
-    ff__ptx_line(&emit->kernel->reports, "report(block, lanes, first, count, &S%u, %u, %u, %d);",
-                 site, pc, size, write);
+    ff__ptx_line(&emit->kernel->reports,
+                 "report(block, lanes, first, count, &S%u, %s, %u, %u, %d);", site, who_came(emit),
+                 pc, size, write);
 }
 
 /* Whether all lanes that come here access `base` and what grows by a fixed step from it. */
@@ -107,7 +121,7 @@ void ff__ptx_record_address(struct ff__ptx_emit *emit, const char *address, uint
         return;
     }
     uint32_t site = emit->kernel->sites - 1; /* this instruction's */
-    ff__ptx_line(&emit->kernel->ahead, "clear_addresses(&S%u, count);", site);
+    ff__ptx_line(&emit->kernel->ahead, "clear_addresses(&S%u);", site);
     ff__ptx_line(&emit->body, "S%u.addresses[i] = %s;", site, address);
     ff__ptx_record_report(emit, site, pc, size, write);
 }
@@ -121,8 +135,8 @@ static void record(struct ff__ptx_emit *emit, const struct ff__ptx_operand *oper
         uint32_t site = emit->kernel->sites - 1; /* this instruction's */
         uint32_t pc = (uint32_t)(emit->instruction - emit->function->instructions);
         ff__ptx_line(&emit->kernel->reports,
-                     "report_even(block, lanes, first, count, &S%u, %s, %s, %u, %u, %d);", site,
-                     ff__ptx_address(emit, operand, space, FF__PTX_AHEAD),
+                     "report_even(block, lanes, first, count, &S%u, %s, %s, %s, %u, %u, %d);", site,
+                     who_came(emit), ff__ptx_address(emit, operand, space, FF__PTX_AHEAD),
                      ff__ptx_register_name(emit, operand->index, FF__PTX_STEP), pc, size, write);
         return;
     }

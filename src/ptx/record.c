@@ -7,14 +7,16 @@
 #include <farfault/mask.h>
 
 #define MOST_ENTRIES 1024u /* instructions of a warp that are put together */
-#define MOST_EVENTS  1024u /* that are handed over together */
+#define MOST_EVENTS  256u  /* that are handed over together */
 #define MOST_AHEAD   64u   /* entries that are searched for one of the same instruction */
 #define SECTOR       32u
 
-/* An instruction of a warp, put together from reports. */
+#define FEW          2u
+
+/* An instruction of a warp, put together from reports. Most access few pages. */
 struct warp_entry {
-    struct ff_ptx_access access;
-    struct ff_ptx_page pages[FF_PTX_WARP];
+    uint32_t write, instructions, page_count;
+    struct ff_ptx_page pages[FEW]; /* if they are no more */
 };
 
 struct ff__ptx_recording {
@@ -28,7 +30,9 @@ struct ff__ptx_recording {
     /* By lane: the entry behind the last that it has part in. Of `lanes`, which were the last to
      * report, it is `from`. */
     uint32_t next[FF_PTX_WARP], lanes, from;
+    uint32_t pcs[MOST_ENTRIES];
     struct warp_entry entries[MOST_ENTRIES];
+    struct ff_ptx_page pages[MOST_ENTRIES][FF_PTX_WARP]; /* of entries with more */
 
     uint32_t event_count;
     struct ff_warp_access events[MOST_EVENTS];
@@ -66,12 +70,6 @@ static uint32_t cta_of(const struct ff_ptx_block *block) {
            block->nctaid[0] * (block->ctaid[1] + block->nctaid[1] * block->ctaid[2]);
 }
 
-static struct ff_warp_access *add_event(struct ff__ptx_recording *recording, uint32_t warp) {
-    struct ff_warp_access *event = &recording->events[recording->event_count++];
-    *event = (struct ff_warp_access){.cta = cta_of(&recording->running->block), .warp = warp};
-    return event;
-}
-
 static uint32_t bytes_of(const struct ff_ptx_page *page) {
     return SECTOR * (uint32_t)(__builtin_popcountll(page->sectors[0]) +
                                __builtin_popcountll(page->sectors[1]));
@@ -80,24 +78,39 @@ static uint32_t bytes_of(const struct ff_ptx_page *page) {
 static void tell(struct ff__ptx_recording *recording, const struct ff_ptx_access *access) {
     uint32_t *rest = &recording->running->rest[recording->warp];
     *rest += access->instructions;
+    if (access->page_count == 0)
+        return;
     if (recording->event_count + access->page_count > MOST_EVENTS)
         hand_over(recording);
+    struct ff_warp_access event = {.cta = cta_of(&recording->running->block),
+                                   .warp = recording->warp,
+                                   .pc = recording->code + access->pc,
+                                   .instructions = *rest,
+                                   .write = access->write};
+    struct ff_warp_access *events = &recording->events[recording->event_count];
+    recording->event_count += access->page_count;
+    *rest = 0;
     for (uint32_t i = 0; i < access->page_count; i++) {
-        struct ff_warp_access *event = add_event(recording, recording->warp);
-        event->address = (const void *)(uintptr_t)(access->pages[i].number * FF_PAGE_SIZE);
-        event->pc = recording->code + access->pc;
-        event->instructions = *rest;
-        event->bytes = bytes_of(&access->pages[i]);
-        event->write = access->write;
-        *rest = 0;
+        event.address = (const void *)(uintptr_t)(access->pages[i].number * FF_PAGE_SIZE);
+        event.bytes = bytes_of(&access->pages[i]);
+        events[i] = event;
+        event.instructions = 0;
     }
 }
 
 static void tell_all(struct ff__ptx_recording *recording) {
     if (recording->entry_count == 0)
         return;
-    for (uint32_t i = 0; i < recording->entry_count; i++)
-        tell(recording, &recording->entries[i].access);
+    for (uint32_t i = 0; i < recording->entry_count; i++) {
+        const struct warp_entry *entry = &recording->entries[i];
+        const struct ff_ptx_access access = {.pc = recording->pcs[i],
+                                             .instructions = entry->instructions,
+                                             .write = entry->write,
+                                             .page_count = entry->page_count,
+                                             .pages = entry->page_count > FEW ? recording->pages[i]
+                                                                              : entry->pages};
+        tell(recording, &access);
+    }
     forget(recording);
 }
 
@@ -116,41 +129,57 @@ static void report_from(struct ff__ptx_recording *recording, uint32_t lanes) {
 }
 
 /* The first entry of this instruction behind all that these lanes have part in. */
-static struct warp_entry *find_entry(struct ff__ptx_recording *recording,
-                                     const struct ff_ptx_access *access) {
+static uint32_t find_entry(struct ff__ptx_recording *recording,
+                           const struct ff_ptx_access *access) {
     if (access->lanes != recording->lanes)
         report_from(recording, access->lanes);
     uint32_t from = recording->from;
     for (uint32_t i = from; i < recording->entry_count && i < from + MOST_AHEAD; i++)
-        if (recording->entries[i].access.pc == access->pc)
-            return &recording->entries[i];
+        if (recording->pcs[i] == access->pc)
+            return i;
     if (recording->entry_count == MOST_ENTRIES)
         tell_all(recording);
-    struct warp_entry *entry = &recording->entries[recording->entry_count++];
-    entry->access =
-        (struct ff_ptx_access){.pc = access->pc, .write = access->write, .pages = entry->pages};
-    return entry;
+    uint32_t number = recording->entry_count++;
+    recording->pcs[number] = access->pc;
+    recording->entries[number] = (struct warp_entry){.write = access->write};
+    return number;
 }
 
-static void add_page(struct warp_entry *entry, const struct ff_ptx_page *page) {
-    uint32_t *count = &entry->access.page_count;
-    for (uint32_t i = *count; i-- > 0;)
-        if (entry->pages[i].number == page->number) {
-            entry->pages[i].sectors[0] |= page->sectors[0];
-            entry->pages[i].sectors[1] |= page->sectors[1];
+/* `many`: where the entry's pages are once they are more than a few. */
+static void add_page(struct warp_entry *entry, struct ff_ptx_page *many,
+                     const struct ff_ptx_page *page) {
+    struct ff_ptx_page *pages = entry->page_count > FEW ? many : entry->pages;
+    for (uint32_t i = entry->page_count; i-- > 0;)
+        if (pages[i].number == page->number) {
+            pages[i].sectors[0] |= page->sectors[0];
+            pages[i].sectors[1] |= page->sectors[1];
             return;
         }
-    entry->pages[(*count)++] = *page;
+    if (entry->page_count == FEW)
+        memcpy(many, entry->pages, sizeof entry->pages);
+    pages = entry->page_count >= FEW ? many : entry->pages;
+    pages[entry->page_count++] = *page;
+}
+
+static void add_pages(struct warp_entry *entry, struct ff_ptx_page *many,
+                      const struct ff_ptx_access *access) {
+    if (entry->page_count == 0 && access->page_count > FEW) {
+        memcpy(many, access->pages, access->page_count * sizeof *many);
+        entry->page_count = access->page_count;
+        return;
+    }
+    for (uint32_t i = 0; i < access->page_count; i++)
+        add_page(entry, many, &access->pages[i]);
 }
 
 static void add(struct ff__ptx_recording *recording, const struct ff_ptx_access *access) {
-    struct warp_entry *entry = find_entry(recording, access);
+    uint32_t number = find_entry(recording, access);
+    struct warp_entry *entry = &recording->entries[number];
     recording->lanes = access->lanes;
-    recording->from = (uint32_t)(entry - recording->entries) + 1;
-    if (access->instructions > entry->access.instructions)
-        entry->access.instructions = access->instructions;
-    for (uint32_t i = 0; i < access->page_count; i++)
-        add_page(entry, &access->pages[i]);
+    recording->from = number + 1;
+    if (access->instructions > entry->instructions)
+        entry->instructions = access->instructions;
+    add_pages(entry, recording->pages[number], access);
 }
 
 void ff__ptx_record(struct ff__ptx_recording *recording, struct ff__ptx_running *running,
@@ -161,7 +190,8 @@ void ff__ptx_record(struct ff__ptx_recording *recording, struct ff__ptx_running 
         recording->running = running;
         recording->warp = warp;
     }
-    if (access->lanes == UINT32_MAX >> (FF_PTX_WARP - lanes->count)) {
+    uint32_t all = UINT32_MAX >> (FF_PTX_WARP - lanes->count);
+    if (access->lanes == (running->advancing & all)) {
         tell_all(recording); /* no lane can take part in these any more, nor in this one */
         tell(recording, access);
     } else {
@@ -177,7 +207,8 @@ static void tell_rest(struct ff__ptx_recording *recording, struct ff__ptx_runnin
             continue;
         if (recording->event_count == MOST_EVENTS)
             hand_over(recording);
-        add_event(recording, warp)->instructions = running->rest[warp];
+        recording->events[recording->event_count++] = (struct ff_warp_access){
+            .cta = cta_of(&running->block), .warp = warp, .instructions = running->rest[warp]};
         running->rest[warp] = 0;
     }
 }

@@ -106,16 +106,14 @@ static inline uint8_t *put_number(uint8_t *at, uint64_t value) {
     return at + 1;
 }
 
-/* The same where lengths of up to four bytes are hard to foretell. Four bytes are written, of which
- * the number may need fewer. */
+/* The same where it is hard to foretell whether there is a second byte. Two are written, of which
+ * the number may need but one. */
 static inline uint8_t *put_spread(uint8_t *at, uint64_t value) {
-    if (value < 128 || value >> 28)
-        return put_number(at, value);
-    uint32_t bits = (uint32_t)value,
-             more = (uint32_t)(bits >= 1u << 7) + (bits >= 1u << 14) + (bits >= 1u << 21);
-    uint32_t bytes = (bits & 0x7f) | (bits << 1 & 0x7f00) | (bits << 2 & 0x7f0000) |
-                     (bits << 3 & 0x7f000000) | (0x808080u & ((1u << 8 * more) - 1));
-    ff__put_u32(at, bytes);
+    if (__builtin_expect(value >> 14 != 0, 0))
+        return put_long_number(at, value);
+    bool more = value >= 128;
+    at[0] = (uint8_t)((value & 127) | (uint32_t)more << 7);
+    at[1] = (uint8_t)(value >> 7);
     return at + 1 + more;
 }
 
@@ -276,7 +274,7 @@ static inline uint32_t put_instruction(struct by_pc *at, uint64_t *before,
     do {
         at->range = put_number(at->range, fold(places[i].range - range));
         at->page = put_spread(at->page, fold(places[i].page - page));
-        at->bytes = put_number(at->bytes, fold(accesses[i].bytes - bytes));
+        at->bytes = put_spread(at->bytes, fold(accesses[i].bytes - bytes));
         at->instructions =
             put_number(at->instructions, fold(accesses[i].instructions - instructions));
         range = places[i].range;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-    FF_PTX_ABI = 4,          /* of these structures; a cached module with another one is not used */
+    FF_PTX_ABI = 5,          /* of these structures; a cached module with another one is not used */
     FF_PTX_WARP = 32,        /* lanes of a warp */
     FF_PTX_MAX_LANES = 1024, /* threads of a block */
     FF_PTX_WORKSPACE = 256,  /* bytes for the barriers of a cooperative grid */
@@ -138,8 +138,15 @@ typedef uint32_t ff_ptx_region_fn(struct ff_ptx_lanes *lanes, const struct ff_pt
                                   uint32_t first, uint32_t count, uint32_t x, uint32_t y,
                                   uint32_t z);
 
+/* The same without those lanes whose bit is set in `absent`, bit 0 for lane `first`. The first and
+ * the last one are there. Sets lanes->at of each that is. */
+typedef void ff_ptx_apart_fn(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block,
+                             uint32_t first, uint32_t count, uint32_t x, uint32_t y, uint32_t z,
+                             uint32_t absent);
+
 struct ff_ptx_region {
     ff_ptx_region_fn *run;
+    ff_ptx_apart_fn *apart; /* of recorded kernels, where a warp's lanes may have parted; or NULL */
     uint32_t wait;  /* enum ff_ptx_wait: what precedes it */
     uint32_t shape; /* of LDMATRIX, STMATRIX, MMA */
     uint32_t line;  /* of the module's PTX, for messages */
