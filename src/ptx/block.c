@@ -188,11 +188,12 @@ static enum ff_ptx_wait wait_of(const struct ff__ptx_running *running, uint32_t 
     return running->grid->code->regions[region].wait;
 }
 
+static uint32_t lanes_missing(const struct ff__ptx_group *group) {
+    return group->lanes.count == FF_PTX_WARP ? 0 : UINT32_MAX << group->lanes.count;
+}
+
 static uint32_t lanes_at_region(const struct ff__ptx_group *group, uint32_t region) {
-    uint32_t here = 0;
-    for (uint32_t i = 0; i < group->lanes.count; i++)
-        here |= (uint32_t)(group->lanes.at[i] == region) << i;
-    return here;
+    return ff__ptx_lanes_equal(group->lanes.at, region) & ~lanes_missing(group);
 }
 
 /* Lanes of a warp that others are among, by the rows of the block. */
@@ -252,18 +253,22 @@ static bool run_neighbours(struct ff__ptx_running *running, struct ff__ptx_group
 /* The same of a warp: those at one region follow each other. */
 static bool run_parted(struct ff__ptx_running *running, struct ff__ptx_group *group) {
     const uint32_t *at = group->lanes.at;
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < group->lanes.count; i++)
-        left |= (uint32_t)(at[i] != FF_PTX_EXITED && wait_of(running, at[i]) == FF_PTX_NONE) << i;
-    running->advancing = left;
-    for (uint32_t here; left != 0; left &= ~here) {
-        uint32_t region = at[__builtin_ctz(left)];
-        here = left & lanes_at_region(group, region);
-        run_members(running, group, region, here);
+    uint32_t left = ~(lanes_missing(group) | lanes_at_region(group, FF_PTX_EXITED)), free = 0;
+    uint32_t regions[FF_PTX_WARP], here[FF_PTX_WARP], count = 0;
+    while (left != 0) {
+        uint32_t region = at[__builtin_ctz(left)], lanes = lanes_at_region(group, region);
+        left &= ~lanes;
+        if (wait_of(running, region) != FF_PTX_NONE)
+            continue;
+        regions[count] = region;
+        here[count++] = lanes;
+        free |= lanes;
     }
-    bool any = running->advancing != 0;
+    running->advancing = free;
+    for (uint32_t i = 0; i < count; i++)
+        run_members(running, group, regions[i], here[i]);
     running->advancing = UINT32_MAX;
-    return any;
+    return free != 0;
 }
 
 static bool run_mixed(struct ff__ptx_running *running, struct ff__ptx_group *group) {
@@ -307,10 +312,6 @@ static bool run_set(struct ff__ptx_running *running, struct ff__ptx_group *group
     run_members(running, group, region, members);
     ff__ptx_group_settle(group);
     return true;
-}
-
-static uint32_t lanes_missing(const struct ff__ptx_group *group) {
-    return group->lanes.count == FF_PTX_WARP ? 0 : UINT32_MAX << group->lanes.count;
 }
 
 /* `force`: nothing else of the block can advance, so those go on that are there, where the

@@ -623,7 +623,7 @@ static void write_region(struct ff__ptx_emit *emit) {
         go_in_parts(emit);
     ff__ptx_line(out, "FF_PTX_LANES for (s64 i = 0; i < (s64)count; i++) {");
     if (kernel->apart)
-        ff__ptx_line(out, "if (absent >> i & 1) continue;");
+        ff__ptx_line(out, "if (absent >> i & 1) continue; if (absent != 0) ONE_BY_ONE;");
     ff__ptx_line(
         out, "const u64 l = (u64)first + (u64)i; const u32 tx = x + (u32)i; u32 at; u8 carry = 0;");
     ff__ptx_line(out, "const u64 local = (u64)lanes->local + (u64)l * LOCAL;");

@@ -20,7 +20,7 @@ static uint32_t first_of(uint32_t set) {
 
 /* ---- sets of lanes ---- */
 
-static uint32_t lanes_equal(const uint32_t *row, uint32_t value) {
+uint32_t ff__ptx_lanes_equal(const uint32_t *row, uint32_t value) {
     uint32_t set = 0;
     for (uint32_t l = 0; l < LANES; l++)
         set |= row[l] == value ? bits[l] : 0;
@@ -45,7 +45,7 @@ uint32_t ff__ptx_warp_ready(const struct ff_ptx_region *region, const struct ff_
         uint32_t group = left, mask = ALL;
         if (has_mask(region->wait)) {
             mask = in_row(lanes, 0)[first_of(left)];
-            group &= lanes_equal(in_row(lanes, 0), mask);
+            group &= ff__ptx_lanes_equal(in_row(lanes, 0), mask);
         }
         if ((mask & ~exited & ~group) == 0 || (stuck && mask == ALL))
             return group;
@@ -113,7 +113,7 @@ static void shuffle(uint32_t wait, struct ff_ptx_lanes *lanes, uint32_t members)
 /* ---- votes ---- */
 
 static void vote(uint32_t wait, struct ff_ptx_lanes *lanes, uint32_t members) {
-    uint32_t holds = members & ~lanes_equal(in_row(lanes, 1), 0);
+    uint32_t holds = members & ~ff__ptx_lanes_equal(in_row(lanes, 1), 0);
     uint32_t result = wait == FF_PTX_VOTE_ALL   ? holds == members
                       : wait == FF_PTX_VOTE_ANY ? holds != 0
                       : wait == FF_PTX_VOTE_UNI ? holds == members || holds == 0
@@ -124,7 +124,7 @@ static void vote(uint32_t wait, struct ff_ptx_lanes *lanes, uint32_t members) {
 /* The lanes that have the same value as lane l. */
 static uint32_t lanes_like(const struct ff_ptx_lanes *lanes, uint32_t l) {
     const uint32_t *low = in_row(lanes, 1), *high = in_row(lanes, 2);
-    return lanes_equal(low, low[l]) & lanes_equal(high, high[l]);
+    return ff__ptx_lanes_equal(low, low[l]) & ff__ptx_lanes_equal(high, high[l]);
 }
 
 static void match_any(struct ff_ptx_lanes *lanes, uint32_t members) {

@@ -6,6 +6,9 @@
 #include "ptx/device/abi.h"
 #include <stdbool.h>
 
+/* The lanes that have this value in a row of FF_PTX_WARP words. */
+uint32_t ff__ptx_lanes_equal(const uint32_t *row, uint32_t value);
+
 /* Of the lanes `here`, which wait at `region`: a set that can go on together, or 0. All of it left
  * the same mask of lanes, and every other lane of this mask is in `exited`, which holds those that
  * have ended and those that the warp does not have. Operations without a mask want all lanes.

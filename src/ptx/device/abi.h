@@ -147,9 +147,9 @@ typedef void ff_ptx_apart_fn(struct ff_ptx_lanes *lanes, const struct ff_ptx_blo
 struct ff_ptx_region {
     ff_ptx_region_fn *run;
     ff_ptx_apart_fn *apart; /* of recorded kernels, where a warp's lanes may have parted; or NULL */
-    uint32_t wait;  /* enum ff_ptx_wait: what precedes it */
-    uint32_t shape; /* of LDMATRIX, STMATRIX, MMA */
-    uint32_t line;  /* of the module's PTX, for messages */
+    uint32_t wait;          /* enum ff_ptx_wait: what precedes it */
+    uint32_t shape;         /* of LDMATRIX, STMATRIX, MMA */
+    uint32_t line;          /* of the module's PTX, for messages */
 };
 
 /* Exported by each shared object: kernels in the module's order. */

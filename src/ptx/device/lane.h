@@ -13,6 +13,10 @@
 #define FF_PTX_LANES _Pragma("GCC ivdep")
 #endif
 
+/* In such a loop: it is not vectorized. With lanes left out, what each loads and stores by itself
+ * would be behind a branch of its own. */
+#define ONE_BY_ONE __asm__ volatile("")
+
 /* For how many i, of `count`, base + i * step stays in 32 bits, so that widening it before or after
  * the sum is the same. */
 static inline u32 fit_s32(u32 base, s64 step, u32 count) {
