@@ -1,5 +1,5 @@
-/* Every kernel of kernels/ equals its twin in plain C, by either schedule, on a device whose memory
- * is smaller than the data of some. */
+/* Every kernel of kernels/ equals its twin in plain C, by either schedule and as it is recorded, on
+ * a device whose memory is smaller than the data of some. */
 #include "ptx/bench.h"
 
 #include "kernels.h"
@@ -51,6 +51,12 @@ static void equals_its_twin(void **state) {
         check(&bench, &topic->cases[i], FF__PTX_TURNS);
         check(&bench, &topic->cases[i], FF__PTX_SERIAL);
     }
+    close_bench(&bench);
+    struct ff_config config = standard_config(16 << 20);
+    config.workers = 2;
+    bench = open_bench_as(path, 1, &config, &(struct ff__ptx_options){.record = true});
+    for (int i = 0; i < topic->count; i++)
+        check(&bench, &topic->cases[i], FF__PTX_TURNS);
     close_bench(&bench);
 }
 

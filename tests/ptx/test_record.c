@@ -64,7 +64,22 @@ static const char text[] =
     "wmma.store.d.sync.aligned.col.m16n16k16.global.s32 [%rd1+8192], "
     "{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7};\n"
     "ret;\n}\n"
-    ".func adds(.param .b64 at)\n{\n" /* function 3 */
+    ".visible .entry parted(.param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
+    ".reg .pred %p; .reg .b32 %r<5>; .reg .b64 %rd<4>;\n"
+    "mov.u32 %r1, %tid.x;\n"
+    "ld.param.u64 %rd1, [a];\n"
+    "and.b32 %r2, %r1, 3;\n" /* rounds of the loop, less one */
+    "xor.b32 %r4, %r1, 1;\n"
+    "mul.wide.u32 %rd2, %r4, 128;\n"
+    "add.s64 %rd3, %rd1, %rd2;\n"
+    "L: ld.global.u32 %r3, [%rd3];\n" /* 6: a sector of each lane; each round another page */
+    "st.global.u32 [%rd3+32], %r3;\n" /* 7: the next one */
+    "add.s64 %rd3, %rd3, 4096;\n"
+    "add.u32 %r2, %r2, -1;\n"
+    "setp.ge.s32 %p, %r2, 0;\n"
+    "@%p bra L;\n"
+    "ret;\n}\n"
+    ".func adds(.param .b64 at)\n{\n" /* function 4 */
     ".reg .b32 %r<2>; .reg .b64 %rd; .reg .pred %p;\n"
     "ld.param.u64 %rd, [at];\n"
     "ld.global.u32 %r0, [%rd];\n" /* 1 */
@@ -245,6 +260,32 @@ static void puts_rows_together(void **state) {
     check_rows("rows", 16, 2, two, sizeof two / sizeof *two);
 }
 
+/* Of every four lanes one leaves the loop in each round, and ends by five instructions of its own.
+ */
+static void puts_parted_lanes_together(void **state) {
+    static const struct expected one[] = {{FF_TRACE_ACCESS, 0, 6, 7, 0, 32 * 32, false},
+                                          {FF_TRACE_ACCESS, 0, 7, 1, 0, 32 * 32, true},
+                                          {FF_TRACE_ACCESS, 0, 6, 10, 1, 24 * 32, false},
+                                          {FF_TRACE_ACCESS, 0, 7, 1, 1, 24 * 32, true},
+                                          {FF_TRACE_ACCESS, 0, 6, 10, 2, 16 * 32, false},
+                                          {FF_TRACE_ACCESS, 0, 7, 1, 2, 16 * 32, true},
+                                          {FF_TRACE_ACCESS, 0, 6, 10, 3, 8 * 32, false},
+                                          {FF_TRACE_ACCESS, 0, 7, 1, 3, 8 * 32, true},
+                                          {FF_TRACE_WORK, 0, 0, 5, 0, 0, false}};
+    static const struct expected two[] = {{FF_TRACE_ACCESS, 0, 6, 7, 0, 16 * 32, false},
+                                          {FF_TRACE_ACCESS, 0, 7, 1, 0, 16 * 32, true},
+                                          {FF_TRACE_ACCESS, 0, 6, 10, 1, 12 * 32, false},
+                                          {FF_TRACE_ACCESS, 0, 7, 1, 1, 12 * 32, true},
+                                          {FF_TRACE_ACCESS, 0, 6, 10, 2, 8 * 32, false},
+                                          {FF_TRACE_ACCESS, 0, 7, 1, 2, 8 * 32, true},
+                                          {FF_TRACE_ACCESS, 0, 6, 10, 3, 4 * 32, false},
+                                          {FF_TRACE_ACCESS, 0, 7, 1, 3, 4 * 32, true},
+                                          {FF_TRACE_WORK, 0, 0, 5, 0, 0, false}};
+    (void)state;
+    check_rows("parted", 32, 1, one, sizeof one / sizeof *one);
+    check_rows("parted", 16, 2, two, sizeof two / sizeof *two);
+}
+
 static void records_matrices(void **state) {
     static const struct expected expected[] = {{FF_TRACE_ACCESS, 0, 1, 2, 0, 512, false},
                                                {FF_TRACE_ACCESS, 0, 2, 1, 1, 512, false},
@@ -257,7 +298,7 @@ static void records_matrices(void **state) {
 /* Between what their caller accesses before and after them. Their instructions have numbers of
  * their own. */
 static void records_what_functions_access(void **state) {
-    enum { ADDS = (1 + 3) * FF__PTX_MOST_INSTRUCTIONS };
+    enum { ADDS = (1 + 4) * FF__PTX_MOST_INSTRUCTIONS };
     static const struct expected expected[] = {
         {FF_TRACE_ACCESS, 0, 4, 5, 0, 32, false},
         {FF_TRACE_ACCESS, 0, ADDS + 1, 4, 0, 32 * 32, false}, /* each of its own sector */
@@ -273,6 +314,7 @@ static void records_what_functions_access(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_every_access), cmocka_unit_test(puts_rows_together),
-        cmocka_unit_test(records_matrices), cmocka_unit_test(records_what_functions_access)};
+        cmocka_unit_test(puts_parted_lanes_together), cmocka_unit_test(records_matrices),
+        cmocka_unit_test(records_what_functions_access)};
     return run_or_skip(tests);
 }
