@@ -36,7 +36,8 @@ struct ff__ptx_running {
     const struct ff__ptx_grid *grid;
     struct ff__ptx_group *groups;
     uint32_t group_count, threads;
-    uint32_t advancing; /* lanes of the warp that runs, of which none comes twice in this round */
+    /* Lanes of the warp that is run that go on in this round; UINT32_MAX: it is not known which */
+    uint32_t advancing;
     uint32_t arrived[FF__PTX_BARRIERS]; /* threads that do not wait themselves (bar.arrive) */
     /* Where services->fail leaves to, and what it has said */
     jmp_buf *leave;

@@ -584,7 +584,7 @@ static void begin_region(struct ff__ptx_emit *emit) {
                      kernel, region);
 }
 
-/* Without a lane that is absent it is what it would be if there were no such lanes. */
+/* The region for a whole row, and for a row with gaps: each has the compiler's own copy. */
 static void write_variants(struct ff__ptx_emit *emit) {
     uint32_t kernel = emit->function_number, region = emit->kernel->region;
     ff__ptx_line(&emit->out,
