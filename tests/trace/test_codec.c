@@ -7,7 +7,7 @@ enum { TOGETHER = 300, TIMES = 40 };
 
 /* Up to 1, 7, ... 31 bits: numbers of one byte and of more, and many that are equal. */
 static uint32_t small_number(struct ff__random *random) {
-    return (uint32_t)ff__random_below(random, UINT64_C(1) << (1 + ff__random_below(random, 6) * 6));
+    return ff__random_below(random, UINT32_C(2) << ff__random_below(random, 6) * 6);
 }
 
 static void make_accesses(struct ff__random *random, struct ff_warp_access *accesses,
@@ -62,7 +62,7 @@ static void test_together(void **state) {
     assert_int_equal(ff__trace_encoder_init(&together), 0);
     assert_int_equal(ff__trace_encoder_init(&alone), 0);
     for (uint64_t time = 0; time < TIMES; time++) {
-        uint32_t count = (uint32_t)ff__random_below(&random, TOGETHER + 1);
+        uint32_t count = ff__random_below(&random, TOGETHER + 1);
         const struct ff_trace_event between = {
             .kind = FF_TRACE_WORK, .time_ns = time, .instructions = small_number(&random)};
         make_accesses(&random, accesses, places, count);
