@@ -361,13 +361,13 @@ void ff__record_launch(struct ff__recorder *recorder, uint32_t device, uint64_t 
 }
 
 /* The addresses of a range. */
-struct extent {
+struct range_bytes {
     uint64_t first, bytes; /* 0 bytes: none */
 };
 
 /* The range and page of an access; false: no range is there. `last`: the range of the one before
  * it, in which most go on. */
-static inline bool place_access(const struct ff__recorder *recorder, struct extent *last,
+static inline bool place_access(const struct ff__recorder *recorder, struct range_bytes *last,
                                 uint64_t offset, struct ff_trace_event *event) {
     if (offset - last->first < last->bytes) {
         event->page = (offset - last->first) / FF_PAGE_SIZE;
@@ -377,7 +377,7 @@ static inline bool place_access(const struct ff__recorder *recorder, struct exte
     if (!place(recorder, offset, event))
         return false;
     uint32_t first = recorder->owners[offset >> FF_BLOCK_SHIFT].first_block;
-    *last = (struct extent){(uint64_t)first << FF_BLOCK_SHIFT, recorder->owners[first].bytes};
+    *last = (struct range_bytes){(uint64_t)first << FF_BLOCK_SHIFT, recorder->owners[first].bytes};
     return true;
 }
 
@@ -388,7 +388,7 @@ static uint32_t put_accesses(struct ff__recorder *recorder, uint64_t time_ns, ui
                              const struct ff_warp_access *accesses, size_t count, uint64_t base) {
     struct ff__trace_place places[PLACED];
     struct ff_trace_event event = {.range = 0};
-    struct extent last = {.bytes = 0};
+    struct range_bytes last = {.bytes = 0};
     if (!ff__trace_encoder_has_room(recorder->block))
         next_block(recorder);
     uint32_t room = FF__TRACE_EVENTS_MAX - recorder->block->events, placed = 0;
