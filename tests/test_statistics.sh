@@ -37,6 +37,6 @@ check() {
     done
 }
 
-check ff_stats stats 35
+check ff_stats stats 36
 check ff_moved '(worst\[[0-9]\]|rest)' 9
 exit "$failed"

@@ -315,7 +315,8 @@ struct ff_stats {
      * pinned by Linux for input or output. Now, and largest ever. */
     uint64_t overshoot, overshoot_peak;
     uint64_t allocated, allocated_peak; /* bytes of managed memory */
-    uint64_t host_held; /* bytes of memory, or of the file, that the host tier takes */
+    uint64_t host_held;    /* bytes of memory, or of the file, that the host tier takes */
+    uint64_t batches_full; /* of these, found no free memory: an eviction went first */
 };
 
 /* Changes how much of a device's memory may be used while the program runs, for instance because

@@ -212,6 +212,7 @@ static int begin_in(struct ff__engine *engine, const struct ff_fault_group *abse
         job->retry_ns = ff__memory_retry(engine);
         return FF__JOB_NO_ROOM;
     }
+    engine->space.stats.batches_full += job->out_count > 0 && ff_mask_empty(&job->counted);
     ff__job_bring(engine, block, tier, wanted, job);
     job->faulted = ff_mask_and(wanted, &asked);
     job->begun_ns = engine->view.now_ns;

@@ -145,6 +145,7 @@ static void put_stats(struct writer *writer, const struct ff__account *account) 
     const struct ff_stats *stats = &account->stats;
     put_count(writer, "faults", stats->faults);
     put_count(writer, "batches", stats->batches);
+    put_count(writer, "batches_full", stats->batches_full);
     put_count(writer, "bytes_in", stats->pages_in * PAGE);
     put_count(writer, "bytes_out", stats->pages_out * PAGE);
     put_count(writer, "bytes_dropped", stats->pages_dropped * PAGE);

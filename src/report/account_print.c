@@ -43,8 +43,10 @@ static void print_managed(FILE *file, const struct ff__account *account) {
             ff__account_seconds(account), account->launches, (double)stats->fault_ns * 1e-9);
     fprintf(file, "  memory     at most %s of buffers at a time, %s on the devices\n",
             ff__size_text(a, account->footprint), ff__size_text(b, stats->resident_peak));
-    fprintf(file, "  faults     %" PRIu64 " in %" PRIu64 " batches, %" PRIu64 " of them refaults\n",
-            stats->faults, stats->batches, stats->refaults);
+    fprintf(file,
+            "  faults     %" PRIu64 " in %" PRIu64 " batches, %" PRIu64
+            " of them refaults; %" PRIu64 " batches found no free memory\n",
+            stats->faults, stats->batches, stats->refaults, stats->batches_full);
     fprintf(file, "  moved      %s in, %s out, %s dropped, %s populated, %s prefetched\n",
             ff__size_text(a, stats->pages_in * PAGE), ff__size_text(b, stats->pages_out * PAGE),
             ff__size_text(c, stats->pages_dropped * PAGE),

@@ -185,7 +185,8 @@ static void count_in_section(const struct ff_config *config, const void *argumen
     ff_stats_read(section.context, &stats);
     check_all(&section);
     CHECK(ff_check(section.context, NULL) == 0);
-    CHECK(stats.faults >= ((const struct bounds *)argument)->faults && stats.evictions > 0);
+    CHECK(stats.faults >= ((const struct bounds *)argument)->faults && stats.evictions > 0 &&
+          stats.batches_full > 0);
     done->faults = stats.faults;
     done->evictions = stats.evictions;
     child_close(section.context);
