@@ -398,6 +398,24 @@ static inline void ff_moved_read(struct ff_context *context, enum ff_moved_by by
     ff_moved_read_sized(context, by, out, sizeof out->rest);
 }
 
+/* A place in the program's code at which far faults are met. */
+struct ff_place {
+    double share;       /* of all faults that count, 0 to 1 */
+    uint64_t offset;    /* in the object: what `addr2line -e OBJECT` takes; else the address */
+    char function[128]; /* "": no name is known */
+    char object[256];   /* the program or shared library; "": none that the linker knows */
+};
+
+/* The places with the most faults, at most `capacity`; returns how many there are. Where a signal
+ * handler serves faults, each one counts; else one a millisecond does. 0 where a thread's place
+ * cannot be seen (no /proc). */
+FF_API uint32_t ff_places_read_sized(struct ff_context *context, struct ff_place *out,
+                                     uint32_t capacity, size_t size);
+static inline uint32_t ff_places_read(struct ff_context *context, struct ff_place *out,
+                                      uint32_t capacity) {
+    return ff_places_read_sized(context, out, capacity, sizeof *out);
+}
+
 /* For tables of fewer lines: adds all but names and numbers. */
 FF_API void ff_moved_add_sized(struct ff_moved *to, const struct ff_moved *more, size_t size);
 static inline void ff_moved_add(struct ff_moved *to, const struct ff_moved *more) {

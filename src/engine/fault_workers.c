@@ -132,6 +132,9 @@ static bool lead(struct ff__pipeline *pipeline, bool served) {
         ff__clock_sleep(TROUBLE_NS);
     ff__pipeline_lock(pipeline);
     pipeline->led = false;
+    for (int i = 0; i < count; i++)
+        if (faults[i].code != 0)
+            ff__fault_places_note(&pipeline->places, faults[i].code);
     if (count > 0)
         serve_batch(pipeline, faults, (uint32_t)count);
     else if (count < 0)

@@ -24,6 +24,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/queue.h"
+#include "engine/fault_places.h"
 #include "engine/fault_samples.h"
 
 #include <pthread.h>
@@ -122,6 +123,7 @@ struct ff__pipeline {
     struct ff__queued_call *calls, **calls_end;
     struct ff__flight *flights;       /* in any order */
     struct ff__fault_samples samples; /* only if a policy must see some */
+    struct ff__fault_places places;   /* used under the lock */
     bool stop, migration_sleeps;
     bool has_learner, has_planner;
     bool lost_descriptors; /* by the program's threads */

@@ -17,6 +17,8 @@ int ff__pipeline_serve_here(struct ff__pipeline *pipeline, const struct ff__faul
     group.block = ff__space_find(&pipeline->engine->space, fault->address, &page);
     if (group.block != FF_NONE)
         ff__engine_fault_met(pipeline->engine, group.block, page, group.thread);
+    if (group.block != FF_NONE && fault->code != 0)
+        ff__fault_places_note(&pipeline->places, fault->code);
     ff__pipeline_unlock(pipeline);
     if (group.block == FF_NONE)
         return -EFAULT;

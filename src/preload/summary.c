@@ -60,6 +60,7 @@ static void publish_moved(struct ff_context *context) {
     uint64_t begun = ff__clock_ns();
     ff_moved_read(context, FF_MOVED_BY_KERNEL, &account->kernels);
     ff_moved_read(context, FF_MOVED_BY_ALLOCATION, &account->buffers);
+    account->place_count = ff_places_read(context, account->places, FF__ACCOUNT_PLACES);
     uint64_t done = ff__clock_ns(), pause = MOVED_PAUSE * (done - begun);
     moved_due_ns = done + (pause > BEAT_NS ? pause : BEAT_NS);
 }

@@ -13,6 +13,8 @@
 
 #define FF__ACCOUNT_FALLBACKS 32u /* kinds of calls that were not managed */
 
+#define FF__ACCOUNT_PLACES    4u
+
 /* How a process runs. */
 enum ff__mode {
     FF__MANAGED,
@@ -41,6 +43,8 @@ struct ff__account {
     char fallback_names[FF__ACCOUNT_FALLBACKS][40];
     struct ff_stats stats; /* zeros where nothing was managed */
     struct ff_moved_list kernels, buffers;
+    uint32_t place_count;
+    struct ff_place places[FF__ACCOUNT_PLACES]; /* where most faults are met */
     /* Where they are in the book; only of a process whose FARFAULT_SUMMARY is `none`. */
     uint64_t findings_offset;
     uint32_t finding_count;

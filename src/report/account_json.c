@@ -141,6 +141,19 @@ static void put_moved_list(struct writer *writer, const char *name,
     close_bracket(writer, ']');
 }
 
+static void put_places(struct writer *writer, const struct ff__account *account) {
+    open_bracket(writer, "places", '[');
+    for (uint32_t i = 0; i < account->place_count; i++) {
+        open_bracket(writer, NULL, '{');
+        put_real(writer, "share", account->places[i].share);
+        put_name_of(writer, "function", account->places[i].function);
+        put_name_of(writer, "object", account->places[i].object);
+        put_count(writer, "offset", account->places[i].offset);
+        close_bracket(writer, '}');
+    }
+    close_bracket(writer, ']');
+}
+
 static void put_stats(struct writer *writer, const struct ff__account *account) {
     const struct ff_stats *stats = &account->stats;
     put_count(writer, "faults", stats->faults);
@@ -183,6 +196,7 @@ void ff__account_print_json(const struct ff__account *account, const struct ff__
     put_stats(writer, account);
     put_moved_list(writer, "kernels", &account->kernels, put_kernel);
     put_moved_list(writer, "buffers", &account->buffers, put_buffer);
+    put_places(writer, account);
     put_text(writer, "tip", ff__tip_find(account, tip) ? tip : NULL);
     if (findings->asked)
         put_findings(writer, findings);

@@ -6,8 +6,10 @@
 #include "report/tip.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-#define PAGE UINT64_C(4096)
+#define LEAST_SHARE 0.05 /* of faults, of a place that is shown */
+#define PAGE        UINT64_C(4096)
 
 /* Of what launches named, what was there already. More faults than that means that pages came again
  * and again, and a rate would say nothing. */
@@ -66,10 +68,24 @@ static void print_plain(FILE *file, const struct ff__account *account) {
             ff__size_text(size, account->footprint));
 }
 
+/* Where most faults are met. */
+static void print_places(const struct ff__account *account, FILE *file) {
+    for (uint32_t i = 0; i < account->place_count; i++) {
+        const struct ff_place *place = &account->places[i];
+        const char *slash = strrchr(place->object, '/');
+        if (place->share < LEAST_SHARE)
+            break;
+        fprintf(file, "  faults at  %2.0f %% %s, %s+0x%" PRIx64 "\n", 100 * place->share,
+                place->function[0] ? place->function : "a function without a name",
+                slash ? slash + 1 : place->object, place->offset);
+    }
+}
+
 /* What moved, for which kernels and of which buffers, and what would help. */
 static void print_moved(const struct ff__account *account, FILE *file) {
     char tip[FF__TIP];
     ff__moved_print(&account->kernels, &account->buffers, file);
+    print_places(account, file);
     if (ff__tip_find(account, tip))
         fprintf(file, "  tip        %s\n", tip);
 }

@@ -107,8 +107,8 @@ masked() { # FILE
         -e 's/\(^\|[ (]\)[0-9][0-9.]*/\1N/' -e tagain -e 's/N [KMGT]i*B\b\|N B\b/SIZE/g' "$1"
 }
 
-labels() { # FILE: of a live run, whose numbers decide which buffers and hints it names
-    sed -n -e 's/^\(farfault: [a-z-]* on\) .*/\1/p' -e 's/^  \([a-z][a-z]*\) .*/\1/p' \
+labels() { # FILE: of a live run, whose numbers decide which buffers, places and hints it names
+    sed -n -e '/^  faults at /d' -e 's/^\(farfault: [a-z-]* on\) .*/\1/p' -e 's/^  \([a-z][a-z]*\) .*/\1/p' \
         -e '/^ *\.\.\.$/p' "$1"
 }
 

@@ -311,7 +311,7 @@ const struct ff__backend fake_backend = {
 
 static struct ff__fault fault_of(uint32_t block, uint32_t page, bool write) {
     uint64_t address = FAKE_BASE + block * (uint64_t)FF_BLOCK_SIZE + page * FF_PAGE_SIZE;
-    return (struct ff__fault){address, write, 1};
+    return (struct ff__fault){.address = address, .write = write, .thread = 1};
 }
 
 void fake_device_post(struct fake_device *device, uint32_t block, uint32_t page, bool write) {

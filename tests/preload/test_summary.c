@@ -126,7 +126,7 @@ static void test_json(void) {
     CHECK(RUN(client("maps"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json") == 0);
     CHECK(said_lines == 0);
     json_t *managed = summary("out.json");
-    CHECK(json_object_size(managed) == 32);
+    CHECK(json_object_size(managed) == 34);
     CHECK(says(managed, "mode", "managed") && says(managed, "system", "nvidia"));
     CHECK(integer(managed, "memory") == 4 << 20 && integer(managed, "devices") == 1);
     CHECK(json_is_string(json_object_get(managed, "description")));

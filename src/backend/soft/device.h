@@ -55,6 +55,7 @@ struct ff__soft {
     int interrupt_fd;
     int pagemap_fd;
     struct stat used[FF__SOFT_USED]; /* what the descriptors were when they were opened */
+    uint64_t looked_ns;              /* when a fault's place was last looked up; the leader's */
     uint64_t spin_ns;                /* how long a thread spins for faults; 0: not at all */
     uint32_t process;                /* the process that opened the device */
     bool said_locked;                /* a line was logged: managed memory stays pageable */

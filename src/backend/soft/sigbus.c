@@ -60,6 +60,7 @@ struct met {
     struct ff__soft *soft;
     uint64_t address;
     bool write;
+    uint64_t code; /* the instruction */
 };
 
 /* The processor's error code of the page fault, whose second bit says so; false where it is not
@@ -73,10 +74,24 @@ static bool was_write(const void *ucontext) {
 #endif
 }
 
+/* 0 where it is not known. */
+static uint64_t instruction_of(const void *ucontext) {
+#ifdef __x86_64__
+    return (uint64_t)((const ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RIP];
+#elif defined __aarch64__
+    return ((const ucontext_t *)ucontext)->uc_mcontext.pc;
+#else
+    (void)ucontext;
+    return 0;
+#endif
+}
+
 static int serve(void *argument) {
     struct met *met = argument;
-    struct ff__fault fault = {
-        .address = met->address, .thread = (int32_t)syscall(SYS_gettid), .write = met->write};
+    struct ff__fault fault = {.address = met->address,
+                              .thread = (int32_t)syscall(SYS_gettid),
+                              .write = met->write,
+                              .code = met->code};
     return ff__pipeline_serve_here(met->soft->pipeline, &fault);
 }
 
@@ -91,7 +106,8 @@ static bool serve_here(struct met *met, const void *ucontext) {
 static void on_sigbus(int signal_number, siginfo_t *info, void *ucontext) {
     int saved_errno = errno;
     uint64_t address = (uintptr_t)info->si_addr;
-    struct met met = {was_sent(info) ? NULL : find_device(address), address, was_write(ucontext)};
+    struct met met = {was_sent(info) ? NULL : find_device(address), address, was_write(ucontext),
+                      instruction_of(ucontext)};
     if (!met.soft || !serve_here(&met, ucontext)) {
         pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)ucontext)->uc_sigmask, NULL);
         pass_on(signal_number, info, ucontext);
