@@ -416,6 +416,10 @@ static inline uint32_t ff_places_read(struct ff_context *context, struct ff_plac
     return ff_places_read_sized(context, out, capacity, sizeof *out);
 }
 
+/* Finds the names of all places that are known, for those who are about to unload code: names of
+ * what is not loaded any more cannot be found. NULL is fine. */
+FF_API void ff_places_keep(struct ff_context *context);
+
 /* For tables of fewer lines: adds all but names and numbers. */
 FF_API void ff_moved_add_sized(struct ff_moved *to, const struct ff_moved *more, size_t size);
 static inline void ff_moved_add(struct ff_moved *to, const struct ff_moved *more) {

@@ -182,4 +182,12 @@ uint32_t ff__ptx_lanes_of(const struct ff__ptx_emit *emit);
 void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number);
 void ff__ptx_free_texts(struct ff__ptx_kernel_emit *kernel);
 
+/* The parameters of a region's C function, but for the closing parenthesis. */
+#define FF__PTX_REGION                                                                             \
+    "(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block, u32 first, u32 count, u32 x, " \
+    "u32 y, u32 z"
+
+/* emit_table.c: what the module exports of a kernel's regions. */
+void ff__ptx_emit_table(struct ff__ptx_emit *emit);
+
 #endif

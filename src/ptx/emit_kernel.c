@@ -569,30 +569,27 @@ static bool may_run_apart(const struct ff__ptx_emit *emit) {
            !kernel->repeats && kernel->enter.text[0] == '\0';
 }
 
-#define REGION                                                                                     \
-    "(struct ff_ptx_lanes *lanes, const struct ff_ptx_block *block, u32 first, u32 count, u32 x, " \
-    "u32 y, u32 z"
-
 static void begin_region(struct ff__ptx_emit *emit) {
     uint32_t kernel = emit->function_number, region = emit->kernel->region;
-    ff__ptx_line(&emit->out, "static u32 K%u_%u" REGION ")%s", kernel, region,
+    ff__ptx_line(&emit->out, "static u32 K%u_%u" FF__PTX_REGION ")%s", kernel, region,
                  emit->kernel->apart ? ";" : " {");
     if (emit->kernel->apart)
-        ff__ptx_line(&emit->out,
-                     "static inline __attribute__((always_inline)) u32 K%u_%u_without" REGION
-                     ", u32 absent) {",
-                     kernel, region);
+        ff__ptx_line(
+            &emit->out,
+            "static inline __attribute__((always_inline)) u32 K%u_%u_without" FF__PTX_REGION
+            ", u32 absent) {",
+            kernel, region);
 }
 
 /* The region for a whole row, and for a row with gaps: each has the compiler's own copy. */
 static void write_variants(struct ff__ptx_emit *emit) {
     uint32_t kernel = emit->function_number, region = emit->kernel->region;
     ff__ptx_line(&emit->out,
-                 "static u32 K%u_%u" REGION
+                 "static u32 K%u_%u" FF__PTX_REGION
                  ") {return K%u_%u_without(lanes, block, first, count, x, y, z, 0);}",
                  kernel, region, kernel, region);
     ff__ptx_line(&emit->out,
-                 "static void K%u_%u_apart" REGION
+                 "static void K%u_%u_apart" FF__PTX_REGION
                  ", u32 absent) {K%u_%u_without(lanes, block, first, count, x, y, z, absent);}",
                  kernel, region, kernel, region);
 }
@@ -690,31 +687,6 @@ static void write_regions(struct ff__ptx_emit *emit) {
     }
 }
 
-static void write_table(struct ff__ptx_emit *emit) {
-    const struct ff__ptx_kernel_emit *kernel = emit->kernel;
-    const struct ff__ptx_flow *flow = &kernel->flow;
-    ff__ptx_line(&emit->out, "static const struct ff_ptx_region K%u_regions[] = {",
-                 emit->function_number);
-    for (uint32_t i = 0; i < kernel->regions.count; i++) {
-        const struct ff__ptx_region_plan *plan = &kernel->regions.plans[i];
-        uint32_t wait = FF_PTX_NONE, shape = 0, line = emit->function->line;
-        if (plan->suspend != FF__PTX_NONE) {
-            emit->instruction = &emit->function->instructions[plan->suspend];
-            wait = ff__ptx_wait_kind(emit, &shape);
-            line = emit->instruction->line;
-        } else if (plan->start != flow->block_count) {
-            line = emit->function->instructions[flow->blocks[plan->start].first].line;
-        }
-        ff__ptx_line(&emit->out, "{K%u_%u, ", emit->function_number, i);
-        if (kernel->has_apart[i])
-            ff__ptx_line(&emit->out, "K%u_%u_apart, ", emit->function_number, i);
-        else
-            ff__ptx_line(&emit->out, "0, ");
-        ff__ptx_line(&emit->out, "%u, %u, %u},", wait, shape, line);
-    }
-    ff__ptx_line(&emit->out, "};");
-}
-
 void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number) {
     struct ff__ptx_kernel_emit *kernel = emit->kernel;
     emit->function_number = number;
@@ -733,5 +705,5 @@ void ff__ptx_emit_kernel(struct ff__ptx_emit *emit, uint32_t number) {
     kernel->placed = ff__ptx_emit_need(emit, emit->module->memory_count, sizeof *kernel->placed);
     write_state(emit);
     write_regions(emit);
-    write_table(emit);
+    ff__ptx_emit_table(emit);
 }

@@ -75,9 +75,11 @@ static void print_places(const struct ff__account *account, FILE *file) {
         const char *slash = strrchr(place->object, '/');
         if (place->share < LEAST_SHARE)
             break;
-        fprintf(file, "  faults at  %2.0f %% %s, %s+0x%" PRIx64 "\n", 100 * place->share,
-                place->function[0] ? place->function : "a function without a name",
-                slash ? slash + 1 : place->object, place->offset);
+        fprintf(file, "  faults at  %2.0f %% %s", 100 * place->share,
+                place->function[0] ? place->function : "a function without a name");
+        if (place->object[0])
+            fprintf(file, ", %s+0x%" PRIx64, slash ? slash + 1 : place->object, place->offset);
+        fputc('\n', file);
     }
 }
 

@@ -198,6 +198,7 @@ int ff_open(const struct ff_config *wanted, struct ff_context **out, struct ff_e
         return status;
     }
     ff__lock_init(&context->making_workers);
+    ff__lock_init(&context->named_places.lock);
     *out = context;
     return 0;
 }
@@ -214,6 +215,7 @@ void ff_close(struct ff_context *context) {
     ff__engine_close(context->engine);
     context->backend->close(context->self);
     ff__lock_fini(&context->making_workers);
+    ff__lock_fini(&context->named_places.lock);
     fini_tables(context);
     free(context);
 }

@@ -6,6 +6,7 @@
 #include "engine/pipeline.h"
 #include "runtime/allocations.h"
 #include "runtime/moved.h"
+#include "runtime/places.h"
 #include "runtime/share.h"
 #include "trace/record.h"
 
@@ -23,6 +24,7 @@ struct ff_context {
     struct ff_config config;
     struct ff__allocations allocations;
     struct ff__moved moved;
+    struct ff__named_places named_places;
     struct ff__workers *workers[FF_TIERS_MAX]; /* [tier], made with the first stream */
     struct ff__lock making_workers;
     uint32_t process; /* that opened it */

@@ -108,8 +108,8 @@ masked() { # FILE
 }
 
 labels() { # FILE: of a live run, whose numbers decide which buffers, places and hints it names
-    sed -n -e '/^  faults at /d' -e 's/^\(farfault: [a-z-]* on\) .*/\1/p' -e 's/^  \([a-z][a-z]*\) .*/\1/p' \
-        -e '/^ *\.\.\.$/p' "$1"
+    sed -n -e '/^  faults at /d' -e 's/^\(farfault: [a-z-]* on\) .*/\1/p' \
+        -e 's/^  \([a-z][a-z]*\) .*/\1/p' -e '/^ *\.\.\.$/p' "$1"
 }
 
 compare() { # HOW: the files "sample" and "printed"

@@ -76,6 +76,31 @@ static void test_signals(void **state) {
     check_handler(FF_HANDLER_SIGBUS, 0.001);
 }
 
+/* Code that is unloaded later keeps its name. */
+static void test_unloaded(void **state) {
+    (void)state;
+    struct ff_config config = standard_config(4 << 20);
+    config.system = "demand";
+    config.handler = FF_HANDLER_SIGBUS;
+    struct ff_context *context = open_or_skip(&config);
+    struct ff_place place;
+    void *library = dlopen(TOUCHER_LIBRARY, RTLD_NOW);
+    assert_non_null(library);
+    void (*touch)(char *data);
+    *(void **)&touch = dlsym(library, "touch_from_library");
+    char *data = alloc(context, 3 * 4096);
+    touch(data);
+    assert_int_equal(ff_places_read(context, &place, 1), 1);
+    assert_string_equal(place.function, "touch_from_library");
+    ff_places_keep(context);
+    dlclose(library);
+    assert_int_equal(ff_places_read(context, &place, 1), 1);
+    assert_string_equal(place.function, "touch_from_library");
+    assert_non_null(strstr(place.object, "toucher"));
+    ff_places_keep(NULL);
+    ff_close(context);
+}
+
 /* One place in 64 faults stays, however many others there are. */
 static void test_heaviest_stay(void **state) {
     (void)state;
@@ -95,6 +120,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_unloaded),
         cmocka_unit_test(test_heaviest_stay),
     };
     return cmocka_run_group_tests_name("runtime.places", tests, NULL, NULL);

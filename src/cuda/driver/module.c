@@ -156,8 +156,10 @@ static void add_module(CUmodule module) {
 }
 
 static void free_module(CUmodule module) {
-    if (module->program != NULL)
+    if (module->program != NULL) {
+        ff_places_keep(ff__cuda_farfault());
         ff__ptx_unload(module->program);
+    }
     free(module->functions);
     free(module);
 }
