@@ -254,6 +254,9 @@ static void an_unload_waits_for_launches(void **state) {
 
 /* ---- libraries ---- */
 
+static CUlibraryOption preserved = CU_LIBRARY_BINARY_IS_PRESERVED, unknown = 99;
+static void *yes = (void *)1;
+
 static void libraries_are_of_all_contexts(void **state) {
     CUlibrary library, of;
     CUkernel kernel, kernels[32];
@@ -266,7 +269,7 @@ static void libraries_are_of_all_contexts(void **state) {
     const char *name;
     int threads;
     (void)state;
-    OK(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryLoadData(&library, text, NULL, NULL, 0, &preserved, &yes, 1));
     OK(cuLibraryGetModule(&made, library));
     check_module(made);
     GIVES(ERROR_NOT_PERMITTED, cuModuleUnload(made));
@@ -340,6 +343,9 @@ static void libraries_are_refused(void **state) {
     GIVES(ERROR_INVALID_HANDLE, cuLibraryUnload(NULL));
     REFUSED(cuLibraryLoadData(NULL, text, NULL, NULL, 0, NULL, NULL, 0));
     REFUSED(cuLibraryLoadData(&library, NULL, NULL, NULL, 0, NULL, NULL, 0));
+    REFUSED(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 1));
+    REFUSED(cuLibraryLoadData(&library, text, NULL, NULL, 0, &unknown, &yes, 1));
+    REFUSED(cuLibraryLoadFromFile(&library, DRIVER_PTX, NULL, NULL, 0, &preserved, &yes, 1));
     GIVES(ERROR_INVALID_PTX, cuLibraryLoadData(&library, ".version 7.0\n.target sm_70\nbad", NULL,
                                                NULL, 0, NULL, NULL, 0));
     REFUSED(cuLibraryLoadFromFile(NULL, DRIVER_PTX, NULL, NULL, 0, NULL, NULL, 0));

@@ -160,6 +160,28 @@ static void attributes(void **state) {
     CALL(v11, "__cudaUnregisterFatBinary", void(void **))(image11);
 }
 
+/* Handles of kernels came with CUDA 12. */
+static void libraries(void **state) {
+    static const char *const names[] = {"cudaLibraryLoadData",
+                                        "cudaLibraryLoadFromFile",
+                                        "cudaLibraryUnload",
+                                        "cudaLibraryGetKernel",
+                                        "cudaLibraryGetGlobal",
+                                        "cudaLibraryGetManaged",
+                                        "cudaLibraryGetKernelCount",
+                                        "cudaLibraryEnumerateKernels",
+                                        "cudaGetKernel",
+                                        "cudaKernelSetAttributeForDevice",
+                                        "__cudaGetKernel",
+                                        "__cudaLaunchKernel",
+                                        "__cudaLaunchKernel_ptsz"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_null(dlsym(v11, names[i]));
+        find(v13, names[i]);
+    }
+}
+
 /* A default stream of the thread's own does not wait for the legacy one. */
 static void own_streams(void **state) {
     unsigned long long legacy, own, again;
@@ -180,6 +202,7 @@ int main(void) {
         cmocka_unit_test(captures),
         cmocka_unit_test(entry_points),
         cmocka_unit_test_setup_teardown(attributes, register_program, unregister_program),
+        cmocka_unit_test(libraries),
         cmocka_unit_test(own_streams),
     };
     return cmocka_run_group_tests(tests, open_versions, NULL);

@@ -31,6 +31,7 @@ typedef CUgraphExec cudaGraphExec_t;
 typedef CUuserObject cudaUserObject_t;
 typedef CUfunction cudaFunction_t;
 typedef CUkernel cudaKernel_t;
+typedef CUlibrary cudaLibrary_t;
 typedef CUmemoryPool cudaMemPool_t;
 typedef CUuuid cudaUUID_t;
 typedef struct cudaArray *cudaArray_t;
@@ -386,6 +387,33 @@ typedef struct cudaLaunchConfig_st {
     cudaLaunchAttribute *attrs;
     unsigned numAttrs;
 } cudaLaunchConfig_t;
+
+/* ---- libraries ---- */
+
+enum cudaJitOption {
+    cudaJitMaxRegisters = 0,
+    cudaJitThreadsPerBlock = 1,
+    cudaJitWallTime = 2,
+    cudaJitInfoLogBuffer = 3,
+    cudaJitInfoLogBufferSizeBytes = 4,
+    cudaJitErrorLogBuffer = 5,
+    cudaJitErrorLogBufferSizeBytes = 6,
+    cudaJitOptimizationLevel = 7,
+    cudaJitFallbackStrategy = 10,
+    cudaJitGenerateDebugInfo = 11,
+    cudaJitLogVerbose = 12,
+    cudaJitGenerateLineInfo = 13,
+    cudaJitCacheMode = 14,
+    cudaJitPositionIndependentCode = 30,
+    cudaJitMinCtaPerSm = 31,
+    cudaJitMaxThreadsPerBlock = 32,
+    cudaJitOverrideDirectiveValues = 33,
+};
+
+enum cudaLibraryOption {
+    cudaLibraryHostUniversalFunctionAndDataTable = 0,
+    cudaLibraryBinaryIsPreserved = 1, /* of data: they stay until the library is unloaded */
+};
 
 /* ---- memory ---- */
 

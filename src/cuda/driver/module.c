@@ -398,14 +398,25 @@ static CUresult make_library(CUmodule module, CUlibrary *out) {
     return CUDA_SUCCESS;
 }
 
+/* A file is always read into memory of the driver's own. */
+static bool are_options(unsigned count, const CUlibraryOption *options, bool is_file) {
+    if (count != 0 && options == NULL)
+        return false;
+    for (unsigned i = 0; i < count; i++)
+        if ((unsigned)options[i] > CU_LIBRARY_BINARY_IS_PRESERVED ||
+            (is_file && options[i] == CU_LIBRARY_BINARY_IS_PRESERVED))
+            return false;
+    return true;
+}
+
 CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options,
                            void **values, unsigned count, CUlibraryOption *library_options,
                            void **library_values, unsigned library_count) {
     CUresult result = ff__cuda_started();
     CUmodule module;
     size_t size;
-    (void)library_options, (void)library_values, (void)library_count;
-    if (library == NULL || code == NULL)
+    (void)library_values;
+    if (library == NULL || code == NULL || !are_options(library_count, library_options, false))
         return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
@@ -420,8 +431,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_optio
                                void **library_values, unsigned library_count) {
     CUresult result = ff__cuda_started();
     CUmodule module;
-    (void)library_options, (void)library_values, (void)library_count;
-    if (library == NULL || path == NULL)
+    (void)library_values;
+    if (library == NULL || path == NULL || !are_options(library_count, library_options, true))
         return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;

@@ -174,7 +174,7 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
     if (result)
         return ff__rt_end(result);
     *params = (struct cudaKernelNodeParams){
-        .func = (void *)(uintptr_t)ff__rt_host_of(same.func),
+        .func = (void *)(uintptr_t)ff__rt_name_of(same.func),
         .gridDim = {same.gridDimX, same.gridDimY, same.gridDimZ},
         .blockDim = {same.blockDimX, same.blockDimY, same.blockDimZ},
         .sharedMemBytes = same.sharedMemBytes,

@@ -39,14 +39,22 @@ CUresult ff__rt_primary(CUdevice device, CUcontext *context);
 
 /* The kernel that a host function stands for, and the variable that a host variable does, in the
  * current context. Loads its module at first. */
-cudaError_t ff__rt_kernel(const void *host, CUfunction *function);
+cudaError_t ff__rt_host_kernel(const void *host, CUfunction *function);
 cudaError_t ff__rt_variable(const void *host, CUdeviceptr *address, size_t *size);
 
-/* The host function of a kernel that ff__rt_kernel() has found; NULL: there is none. */
+/* The host function of a kernel that ff__rt_host_kernel() has found; NULL: there is none. */
 const void *ff__rt_host_of(CUfunction function);
 
 /* Forgets what is loaded into a context, which is about to go. */
 void ff__rt_forget(CUcontext context);
+
+/* ---- what programs launch ---- */
+
+/* The function, in the current context, of a host function or of a handle of a kernel. */
+cudaError_t ff__rt_kernel(const void *kernel, CUfunction *function);
+
+/* What ff__rt_kernel() has found it for; NULL: there is none. */
+const void *ff__rt_name_of(CUfunction function);
 
 /* ---- streams ---- */
 

@@ -170,7 +170,7 @@ static cudaError_t find(const void *host, bool is_variable, struct symbol **symb
     return *context < FF__RT_CONTEXTS ? find_in(*symbol, *context) : cudaErrorNotSupported;
 }
 
-cudaError_t ff__rt_kernel(const void *host, CUfunction *function) {
+cudaError_t ff__rt_host_kernel(const void *host, CUfunction *function) {
     struct symbol *symbol;
     unsigned context;
     cudaError_t error = (cudaError_t)ff__rt_enter();

@@ -103,6 +103,12 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
         return cudaLaunchKernelExC(config, (const void *)kernel, addresses);
     }(static_cast<Arguments &&>(arguments)...);
 }
+template <class... Arguments>
+static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, cudaKernel_t kernel,
+                                             Arguments &&...arguments) {
+    void *addresses[] = {(void *)&arguments..., nullptr};
+    return cudaLaunchKernelExC(config, (const void *)kernel, addresses);
+}
 template <class T>
 static inline cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, T *kernel) {
     return cudaFuncGetAttributes(attributes, (const void *)kernel);
@@ -119,6 +125,19 @@ static inline cudaError_t cudaFuncSetCacheConfig(T *kernel, enum cudaFuncCache c
 template <class T>
 static inline cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, T *kernel) {
     return cudaGetFuncBySymbol(function, (const void *)kernel);
+}
+template <class T> static inline cudaError_t cudaGetKernel(cudaKernel_t *kernel, T *host) {
+    return cudaGetKernel(kernel, (const void *)host);
+}
+template <class T>
+static inline cudaError_t cudaLibraryGetGlobal(T **address, size_t *size, cudaLibrary_t library,
+                                               const char *name) {
+    return cudaLibraryGetGlobal((void **)address, size, library, name);
+}
+template <class T>
+static inline cudaError_t cudaLibraryGetManaged(T **address, size_t *size, cudaLibrary_t library,
+                                                const char *name) {
+    return cudaLibraryGetManaged((void **)address, size, library, name);
 }
 
 /* ---- occupancy ---- */
