@@ -21,7 +21,7 @@ PREFIX ?= /usr/local
 install:
 	cmake --preset install -DCMAKE_INSTALL_PREFIX='$(PREFIX)'
 	cmake --build --preset install
-	cmake --install build/install
+	scripts/install.sh cmake build/install '$(PREFIX)'
 
 uninstall:
 	scripts/uninstall.sh build/install/install_manifest.txt
