@@ -24,6 +24,11 @@ struct api {
     cublasStatus_t (*syrk)(cublasFillMode_t fill, cublasOperation_t trans, int n, int k,
                            const void *alpha, const void *a, int lda, const void *beta, void *c,
                            int ldc);
+    cublasStatus_t (*syr2k)(cublasFillMode_t fill, cublasOperation_t trans, int n, int k,
+                            const void *alpha, const void *a, int lda, const void *b, int ldb,
+                            const void *beta, void *c, int ldc);
+    cublasStatus_t (*dgmm)(cublasSideMode_t side, int m, int n, const void *a, int lda,
+                           const void *x, int incx, void *c, int ldc);
     cublasStatus_t (*herk)(cublasFillMode_t fill, cublasOperation_t trans, int n, int k,
                            const void *alpha, const void *a, int lda, const void *beta, void *c,
                            int ldc);
@@ -90,6 +95,15 @@ struct api {
                                    const void *beta, const void *b, int ldb, void *c, int ldc) {   \
         return EITHER(cublas##L##geam, transa, transb, m, n, alpha, a, lda, beta, b, ldb, c, ldc); \
     }                                                                                              \
+    static cublasStatus_t L##_syr2k(cublasFillMode_t fill, cublasOperation_t trans, int n, int k,  \
+                                    const void *alpha, const void *a, int lda, const void *b,      \
+                                    int ldb, const void *beta, void *c, int ldc) {                 \
+        return EITHER(cublas##L##syr2k, fill, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc);   \
+    }                                                                                              \
+    static cublasStatus_t L##_dgmm(cublasSideMode_t side, int m, int n, const void *a, int lda,    \
+                                   const void *x, int incx, void *c, int ldc) {                    \
+        return EITHER(cublas##L##dgmm, side, m, n, a, lda, x, incx, c, ldc);                       \
+    }                                                                                              \
     SYMM(L, symm)                                                                                  \
     SYRK(L, syrk)
 TYPE(S)
@@ -109,8 +123,8 @@ SYRK(Z, herk)
 
 #define API(L, type, part, ger, gerc, hemm, herk)                                                  \
     {                                                                                              \
-        type, part, L##_gemv, ger, gerc, L##_symm, hemm, L##_syrk, herk, L##_trmm, L##_trsm,       \
-            L##_trsm_batched, L##_geam                                                             \
+        type, part, L##_gemv, ger, gerc, L##_symm, hemm, L##_syrk, L##_syr2k, L##_dgmm, herk,      \
+            L##_trmm, L##_trsm, L##_trsm_batched, L##_geam                                         \
     }
 static const struct api apis[] = {
     API(S, CUDA_R_32F, CUDA_R_32F, S_ger, NULL, NULL, NULL),
@@ -355,6 +369,31 @@ static void check_syrk(const struct test_case *c) {
     }
 }
 
+static void check_syr2k(const struct test_case *c) {
+    cublasOperation_t trans = turns(c->transa) ? CUBLAS_OP_T : CUBLAS_OP_N;
+    int rows = turns(trans) ? c->k : c->n, columns = turns(trans) ? c->n : c->k;
+    struct matrix a = matrix_of(c->random, c->api->type, rows, columns);
+    struct matrix b = matrix_of(c->random, c->api->type, rows, columns);
+    struct matrix out = matrix_of(c->random, c->api->type, c->n, c->n);
+    number *expected = numbers(c->n, c->n);
+    for (int j = 0; j < c->n; j++)
+        for (int i = 0; i < c->n; i++) {
+            number sum = 0, old = *at(&out, i, j);
+            for (int l = 0; l < c->k; l++)
+                sum += element(&a, trans, i, l) * element(&b, trans, j, l) +
+                       element(&b, trans, i, l) * element(&a, trans, j, l);
+            expected[i + j * c->n] = is_stored(c->fill, i, j)
+                                         ? c->alpha * sum + (c->beta != 0 ? c->beta * old : 0)
+                                         : NAN;
+        }
+    spoil(&out, c->fill, false);
+    OK(c->api->syr2k(c->fill, trans, c->n, c->k, FACTOR(0, alpha), a.data, a.ld, b.data, b.ld,
+                     FACTOR(1, beta), out.data, out.ld));
+    wait_for_all();
+    check(&out, expected, "syr2k");
+    FREE(a.before, b.before, out.before, expected);
+}
+
 /* A triangle whose equations are solved exactly: divided by 1, -1 or 2, and few others. */
 static struct matrix triangle_of(const struct test_case *c, int size) {
     struct matrix a = matrix_of(c->random, c->api->type, size, size);
@@ -443,7 +482,26 @@ static void check_trsm_batched(const struct test_case *c) {
     FREE(a.before, x[0].before, b);
 }
 
-/* ---- sums ---- */
+/* ---- diagonal matrices and sums ---- */
+
+static void check_dgmm(const struct test_case *c) {
+    bool left = c->side == CUBLAS_SIDE_LEFT;
+    int size = left ? c->m : c->n, step = any_step(c);
+    struct matrix a = matrix_of(c->random, c->api->type, c->m, c->n);
+    struct matrix x = vector_of(c, size, step);
+    struct matrix out = matrix_of(c->random, c->api->type, c->m, c->n);
+    number *expected = numbers(c->m, c->n);
+    for (int j = 0; j < c->n; j++)
+        for (int i = 0; i < c->m; i++)
+            expected[i + j * c->m] = *at(&a, i, j) * x.before[place(size, step, left ? i : j)];
+    OK(c->api->dgmm(c->side, c->m, c->n, a.data, a.ld, x.data, step, out.data, out.ld));
+    wait_for_all();
+    check(&out, expected, "dgmm");
+    OK(c->api->dgmm(c->side, c->m, c->n, a.data, a.ld, x.data, step, a.data, a.ld));
+    wait_for_all();
+    check(&a, expected, "dgmm in place");
+    FREE(a.before, x.before, out.before, expected);
+}
 
 static void check_geam(const struct test_case *c) {
     bool turned_a = turns(c->transa), turned_b = turns(c->transb);
@@ -475,8 +533,8 @@ static void check_geam(const struct test_case *c) {
 
 static void run_all(const struct test_case *c) {
     void (*const checks[])(const struct test_case *c) = {
-        check_gemv, check_ger,  check_symm,         check_syrk,
-        check_trmm, check_trsm, check_trsm_batched, check_geam,
+        check_gemv, check_ger,  check_symm,         check_syrk, check_syr2k,
+        check_trmm, check_trsm, check_trsm_batched, check_dgmm, check_geam,
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         checks[i](c);
@@ -532,8 +590,11 @@ static void large_triangles(void **state) {
     check_trmm(&c);
     c.n = 300, c.k = 3; /* parts of the result that are not stored */
     check_syrk(&c);
+    check_syr2k(&c);
     c.m = 300, c.n = 200;
     check_geam(&c);
+    c.m = 1100, c.n = 3; /* more rows than are multiplied at a time */
+    check_dgmm(&c);
 }
 
 static void wrong_parameters(void **state) {
@@ -550,6 +611,13 @@ static void wrong_parameters(void **state) {
     REFUSED(cublasSsyrk(handle, 0, 3, 1, 1, x, none, 1, x, none, 1));
     REFUSED(cublasCherk(handle, 0, CUBLAS_OP_T, 1, 1, x, NULL, 1, x, NULL, 1));
     REFUSED(cublasCsyrk(handle, 0, CUBLAS_OP_C, 1, 1, NULL, NULL, 1, NULL, NULL, 1));
+    REFUSED(cublasSsyr2k(handle, 2, 0, 1, 1, x, none, 1, none, 1, x, none, 1));
+    REFUSED(cublasSsyr2k(handle, 0, 0, 2, 1, x, none, 2, none, 1, x, none, 2));
+    REFUSED(cublasSsyr2k(handle, 0, 0, 1, 1, NULL, none, 1, none, 1, x, none, 1));
+    REFUSED(cublasCsyr2k(handle, 0, CUBLAS_OP_C, 1, 1, NULL, NULL, 1, NULL, 1, NULL, NULL, 1));
+    REFUSED(cublasSdgmm(handle, 2, 1, 1, none, 1, none, 1, none, 1));
+    REFUSED(cublasSdgmm(handle, 0, -1, 1, none, 1, none, 1, none, 1));
+    REFUSED(cublasSdgmm(handle, 0, 2, 1, none, 1, none, 1, none, 2));
     REFUSED(cublasStrsm(handle, 0, 0, 0, 2, 1, 1, x, none, 1, none, 1));
     REFUSED(cublasStrsm(handle, 0, 0, 0, 0, 2, 1, x, none, 1, none, 2));
     REFUSED(cublasStrsm(handle, 1, 0, 0, 0, 1, 2, x, none, 1, none, 1));
@@ -561,9 +629,13 @@ static void wrong_parameters(void **state) {
     GIVES(NOT_INITIALIZED, cublasSger(NULL, 1, 1, x, none, 1, none, 1, none, 1));
     GIVES(NOT_INITIALIZED, cublasSsymm(NULL, 0, 0, 1, 1, x, none, 1, none, 1, x, none, 1));
     GIVES(NOT_INITIALIZED, cublasSsyrk(NULL, 0, 0, 1, 1, x, none, 1, x, none, 1));
+    GIVES(NOT_INITIALIZED, cublasSsyr2k(NULL, 0, 0, 1, 1, x, none, 1, none, 1, x, none, 1));
+    GIVES(NOT_INITIALIZED, cublasSdgmm(NULL, 0, 1, 1, none, 1, none, 1, none, 1));
     GIVES(NOT_INITIALIZED, cublasStrsm(NULL, 0, 0, 0, 0, 1, 1, x, none, 1, none, 1));
     GIVES(NOT_INITIALIZED, cublasSgeam(NULL, 0, 0, 1, 1, x, none, 1, x, none, 1, none, 1));
     OK(cublasStrsm(handle, 0, 0, 0, 0, 0, 1, x, none, 1, none, 1));
+    OK(cublasSsyr2k(handle, 0, 0, 0, 1, x, none, 1, none, 1, x, none, 1));
+    OK(cublasSdgmm(handle, 0, 0, 1, none, 1, none, 1, none, 1));
     OK(cublasSgeam(handle, 0, 0, 0, 1, x, none, 1, x, none, 1, none, 1));
 }
 

@@ -246,6 +246,43 @@ static void agree_with_naive_loops(void **state) {
     OK(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
 }
 
+/* Products of vectors whose type is a parameter, and the two types that go with none. */
+static void types_are_parameters(void **state) {
+    static const struct {
+        cudaDataType type, compute;
+    } all[] = {{CUDA_R_16F, CUDA_R_32F}, {CUDA_R_16BF, CUDA_R_32F}, {CUDA_R_32F, CUDA_R_32F},
+               {CUDA_R_64F, CUDA_R_64F}, {CUDA_C_32F, CUDA_C_32F},  {CUDA_C_64F, CUDA_C_64F}};
+    (void)state;
+    struct ff__random random = ff__random_seeded(4);
+    for (size_t i = 0; i < 2 * (sizeof all / sizeof *all); i++) {
+        cudaDataType type = all[i / 2].type, compute = all[i / 2].compute;
+        struct vector x = vector_of(&random, type, 30, 2), y = vector_of(&random, type, 30, -1);
+        number dot = 0, dotc = 0;
+        char result[16];
+        is_64 = i % 2 != 0;
+        for (int k = 0; k < 30; k++) {
+            dot += before(&x, k) * before(&y, k);
+            dotc += conj(before(&x, k)) * before(&y, k);
+        }
+        OK(EITHER(cublasDotEx, handle, 30, x.data, type, 2, y.data, type, -1, result, type,
+                  compute));
+        assert_true(get(type, result, 0) == dot);
+        OK(EITHER(cublasDotcEx, handle, 30, x.data, type, 2, y.data, type, -1, result, type,
+                  compute));
+        assert_true(get(type, result, 0) == dotc);
+        GIVES(NOT_SUPPORTED, cublasDotEx(handle, 30, x.data, type, 2, y.data, CUDA_R_8I, -1, result,
+                                         type, compute));
+        GIVES(NOT_SUPPORTED, cublasDotEx(handle, 30, x.data, type, 2, y.data, type, -1, result,
+                                         CUDA_R_8I, compute));
+        GIVES(NOT_SUPPORTED,
+              cublasDotEx(handle, 30, x.data, type, 2, y.data, type, -1, result, type, CUDA_R_16F));
+        REFUSED(cublasDotEx(handle, 30, x.data, type, 2, y.data, type, -1, NULL, type, compute));
+        GIVES(NOT_INITIALIZED,
+              cublasDotcEx(NULL, 30, x.data, type, 2, y.data, type, -1, result, type, compute));
+        forget(&x, &y);
+    }
+}
+
 static void norms_do_not_overflow(void **state) {
     static const struct {
         double x[4], norm;
@@ -298,9 +335,8 @@ static void wrong_parameters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agree_with_naive_loops),
-        cmocka_unit_test(norms_do_not_overflow),
-        cmocka_unit_test(sums_are_exact),
+        cmocka_unit_test(agree_with_naive_loops), cmocka_unit_test(types_are_parameters),
+        cmocka_unit_test(norms_do_not_overflow),  cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(wrong_parameters),
     };
     return cmocka_run_group_tests_name("blas.vectors", tests, begin, end);

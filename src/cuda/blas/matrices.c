@@ -146,6 +146,54 @@ static cublasStatus_t syrk(cublasHandle_t handle, const char *name, enum ff__bla
         alpha, beta);
 }
 
+struct two_products {
+    struct ff__blas_product first, second;
+    struct ff__blas_scalar alpha, beta;
+};
+
+static int run_two_products(void *argument) {
+    const struct two_products *both = argument;
+    struct ff__blas_number alpha = ff__blas_number(&both->alpha);
+    int code = ff__blas_multiply(&both->first, alpha, ff__blas_number(&both->beta));
+    return code != 0 ? code
+                     : ff__blas_multiply(&both->second, alpha, (struct ff__blas_number){1, 0});
+}
+
+/* Each of two matrices with the other transposed. */
+static cublasStatus_t syr2k(cublasHandle_t handle, const char *name, enum ff__blas_type type,
+                            cublasFillMode_t fill, cublasOperation_t trans, int64_t n, int64_t k,
+                            const void *alpha, const void *a, int64_t lda, const void *b,
+                            int64_t ldb, const void *beta, void *c, int64_t ldc) {
+    bool is_complex = (type & FF_BLAS_COMPLEX) != 0;
+    if (handle == NULL)
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (!is_fill(fill) || (unsigned)trans > CUBLAS_OP_C || n < 0 || k < 0 ||
+        (is_complex && trans == CUBLAS_OP_C) || !ff__blas_fits(n, k, trans, lda) ||
+        !ff__blas_fits(n, k, trans, ldb) || !ff__blas_fits(n, n, CUBLAS_OP_N, ldc))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (n == 0)
+        return CUBLAS_STATUS_SUCCESS;
+    struct ff__blas_matrix first = ff__blas_of(a, type, lda, trans);
+    struct ff__blas_matrix second = ff__blas_of(b, type, ldb, trans);
+    struct two_products both = {
+        .first = {.m = n,
+                  .n = n,
+                  .k = k,
+                  .a = first,
+                  .b = ff__blas_transposed(&second),
+                  .c = triangle(c, type, ldc, fill, CUBLAS_OP_N, FF_BLAS_TRIANGULAR),
+                  .wide = ff__blas_is_wide(type)}};
+    both.second = both.first;
+    both.second.a = second;
+    both.second.b = ff__blas_transposed(&first);
+    cublasStatus_t status = ff__blas_scalar(handle, type, alpha, &both.alpha);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = ff__blas_scalar(handle, type, beta, &both.beta);
+    return status == CUBLAS_STATUS_SUCCESS
+               ? ff__blas_launch(handle, name, run_two_products, &both, sizeof both)
+               : status;
+}
+
 struct triangles {
     struct ff__blas_matrix a, b, from;
     int64_t m, n, count;
@@ -320,6 +368,13 @@ static cublasStatus_t geam(cublasHandle_t handle, const char *name, enum ff__bla
         return apply(handle, #l "trmm", part,                                                      \
                      &(struct triangle_call){side, fill, trans, diagonal, m, n, alpha, a, lda, c,  \
                                              ldc, 1, b, ldb, false, false});                       \
+    }                                                                                              \
+    cublasStatus_t cublas##L##syr2k_v2_64(cublasHandle_t handle, cublasFillMode_t fill,            \
+                                          cublasOperation_t trans, int64_t n, int64_t k,           \
+                                          const T *alpha, const T *a, int64_t lda, const T *b,     \
+                                          int64_t ldb, const T *beta, T *c, int64_t ldc) {         \
+        return syr2k(handle, #l "syr2k", part, fill, trans, n, k, alpha, a, lda, b, ldb, beta, c,  \
+                     ldc);                                                                         \
     }                                                                                              \
     cublasStatus_t cublas##L##geam_64(cublasHandle_t handle, cublasOperation_t transa,             \
                                       cublasOperation_t transb, int64_t m, int64_t n,              \

@@ -308,3 +308,39 @@ DOT(cublasCdotu_v2_64, "cdotu", cuComplex, COMPLEX_32F, false)
 DOT(cublasCdotc_v2_64, "cdotc", cuComplex, COMPLEX_32F, true)
 DOT(cublasZdotu_v2_64, "zdotu", cuDoubleComplex, COMPLEX_64F, false)
 DOT(cublasZdotc_v2_64, "zdotc", cuDoubleComplex, COMPLEX_64F, true)
+
+/* ---- products of vectors whose types are parameters ---- */
+
+static const struct dot_type {
+    cudaDataType type, compute;
+    enum ff__blas_type of;
+    const char *name;
+} dot_types[] = {
+    {CUDA_R_16F, CUDA_R_32F, FF_BLAS_16F, "hdot"}, {CUDA_R_16BF, CUDA_R_32F, FF_BLAS_16BF, "bfdot"},
+    {CUDA_R_32F, CUDA_R_32F, FF_BLAS_32F, "sdot"}, {CUDA_R_64F, CUDA_R_64F, FF_BLAS_64F, "ddot"},
+    {CUDA_C_32F, CUDA_C_32F, COMPLEX_32F, "cdot"}, {CUDA_C_64F, CUDA_C_64F, COMPLEX_64F, "zdot"},
+};
+
+/* NULL: it is not supported, as two types of vectors are not. */
+static const struct dot_type *find_dot_type(cudaDataType x, cudaDataType y, cudaDataType result,
+                                            cudaDataType compute) {
+    for (size_t i = 0; i < sizeof dot_types / sizeof *dot_types; i++)
+        if (dot_types[i].type == x && x == y && result == x && dot_types[i].compute == compute)
+            return &dot_types[i];
+    return NULL;
+}
+
+#define DOT_OF_TYPES(symbol, conjugates)                                                           \
+    cublasStatus_t symbol(cublasHandle_t handle, int64_t n, const void *x, cudaDataType typex,     \
+                          int64_t incx, const void *y, cudaDataType typey, int64_t incy,           \
+                          void *result, cudaDataType type, cudaDataType compute) {                 \
+        const struct dot_type *of = find_dot_type(typex, typey, type, compute);                    \
+        if (handle == NULL || of == NULL)                                                          \
+            return handle == NULL ? CUBLAS_STATUS_NOT_INITIALIZED : CUBLAS_STATUS_NOT_SUPPORTED;   \
+        struct vectors vectors = two(of->of, n, x, incx, y, incy);                                 \
+        vectors.x.conjugate = (conjugates) && ff__blas_parts(of->of) == 2;                         \
+        vectors.result = result;                                                                   \
+        return ask(handle, of->name, run_dot, &vectors);                                           \
+    }
+DOT_OF_TYPES(cublasDotEx_64, false)
+DOT_OF_TYPES(cublasDotcEx_64, true)
