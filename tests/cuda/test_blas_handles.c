@@ -186,6 +186,79 @@ static void runs_in_the_order_of_its_stream(void **state) {
     device_free(two);
 }
 
+/* What a node shows is a function of one parameter, which other nodes and launches may have. */
+static void nodes_show_kernels(void **state) {
+    const float one = 1, two = 2;
+    float *a = device_memory(sizeof *a), *c = device_memory(2 * sizeof *c);
+    CUDA_KERNEL_NODE_PARAMS params[2], wrong;
+    CUgraphNode nodes[2], copy;
+    CUgraphExec exec;
+    CUstream stream;
+    CUgraph graph;
+    CUmodule module;
+    CUlibrary library;
+    size_t count = 2, offset, size;
+    const char *name;
+    int value;
+    (void)state;
+    CU_OK(cuStreamCreate(&stream, 0));
+    *a = 3, c[0] = 1, c[1] = 5;
+    OK(cublasSetStream(handle, stream));
+    CU_OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &two, a, 1, a, 1, &one, c, 1));
+    OK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, a, 1, a, 1, &one, c + 1, 1));
+    CU_OK(cuStreamEndCapture(stream, &graph));
+    OK(cublasSetStream(handle, NULL));
+    CU_OK(cuGraphGetNodes(graph, nodes, &count));
+    for (int i = 0; i < 2; i++) {
+        CU_OK(cuGraphKernelNodeGetParams(nodes[i], &params[i]));
+        assert_int_equal(params[i].gridDimX * params[i].gridDimY * params[i].gridDimZ, 1);
+        assert_int_equal(params[i].blockDimX * params[i].blockDimY * params[i].blockDimZ, 1);
+    }
+    assert_ptr_equal(params[0].func, params[1].func);
+    CU_OK(cuFuncGetName(&name, params[0].func));
+    assert_string_equal(name, "sgemm");
+    CU_OK(cuFuncGetParamInfo(params[0].func, 0, &offset, &size));
+    assert_true(offset == 0 && size > 0);
+    CU_OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, params[0].func));
+    assert_int_equal(value, 1);
+    CU_OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_PTX_VERSION, params[0].func));
+    assert_int_equal(cuFuncGetModule(&module, params[0].func), CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(cuKernelGetLibrary(&library, (CUkernel)params[0].func),
+                     CUDA_ERROR_NOT_SUPPORTED);
+    wrong = params[0];
+    wrong.gridDimX = 2;
+    assert_int_equal(cuGraphKernelNodeSetParams(nodes[0], &wrong), CUDA_ERROR_INVALID_VALUE);
+    wrong = params[0];
+    wrong.blockDimX = 2;
+    assert_int_equal(cuGraphKernelNodeSetParams(nodes[0], &wrong),
+                     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    wrong = params[0];
+    wrong.kernelParams = NULL;
+    assert_int_equal(cuGraphKernelNodeSetParams(nodes[0], &wrong), CUDA_ERROR_INVALID_VALUE);
+
+    /* c[0] += 18, c[1] += 9, and once more as another node and as a launch */
+    CU_OK(cuGraphAddKernelNode(&copy, graph, nodes, 2, &params[1]));
+    CU_OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CU_OK(cuGraphLaunch(exec, stream));
+    CU_OK(
+        cuLaunchKernel(params[1].func, 1, 1, 1, 1, 1, 1, 0, stream, params[1].kernelParams, NULL));
+    wait_for_all();
+    assert_int_equal((int)c[0], 1 + 18);
+    assert_int_equal((int)c[1], 5 + 27);
+    /* the first does what the second does */
+    CU_OK(cuGraphExecKernelNodeSetParams(exec, nodes[0], &params[1]));
+    CU_OK(cuGraphLaunch(exec, stream));
+    wait_for_all();
+    assert_int_equal((int)c[0], 1 + 18);
+    assert_int_equal((int)c[1], 5 + 27 + 27);
+    CU_OK(cuGraphExecDestroy(exec));
+    CU_OK(cuGraphDestroy(graph));
+    CU_OK(cuStreamDestroy(stream));
+    device_free(a);
+    device_free(c);
+}
+
 static void is_captured(void **state) {
     const float one = 1, two = 2;
     float *a = device_memory(sizeof *a), *c = device_memory(sizeof *c);
@@ -194,7 +267,6 @@ static void is_captured(void **state) {
     CUgraphExec exec;
     CUgraphNode node;
     CUgraphNodeType type;
-    CUDA_KERNEL_NODE_PARAMS params = {.gridDimX = 1};
     size_t count = 1;
     (void)state;
     CU_OK(cuStreamCreate(&stream, 0));
@@ -207,8 +279,6 @@ static void is_captured(void **state) {
     CU_OK(cuGraphGetNodes(graph, &node, &count));
     CU_OK(cuGraphNodeGetType(node, &type));
     assert_int_equal(type, CU_GRAPH_NODE_TYPE_KERNEL);
-    assert_int_equal(cuGraphKernelNodeGetParams(node, &params), CUDA_ERROR_NOT_SUPPORTED);
-    assert_int_equal(cuGraphKernelNodeSetParams(node, &params), CUDA_ERROR_NOT_SUPPORTED);
     CU_OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
     CU_OK(cuGraphLaunch(exec, stream));
     CU_OK(cuGraphLaunch(exec, stream));
@@ -298,6 +368,7 @@ int main(void) {
         cmocka_unit_test(copies_matrices),
         cmocka_unit_test(runs_in_the_order_of_its_stream),
         cmocka_unit_test(is_captured),
+        cmocka_unit_test(nodes_show_kernels),
         cmocka_unit_test(waits_for_events),
         cmocka_unit_test(threads_work_at_the_same_time),
     };

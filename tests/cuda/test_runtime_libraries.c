@@ -255,6 +255,29 @@ static void graphs_have_handles(void **state) {
     GOOD(cudaLibraryUnload(library));
 }
 
+/* As cuBLAS's are: the runtime knows no name of theirs. */
+static void kernels_of_the_driver_have_no_names(void **state) {
+    struct cudaKernelNodeParams same;
+    CUgraphNode node;
+    CUgraph graph;
+    CUmodule module;
+    CUDA_KERNEL_NODE_PARAMS params = {.gridDimX = 1,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = 1,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1,
+                                      .kernelParams = ARGUMENTS};
+    (void)state;
+    assert_int_equal(cuModuleLoadData(&module, text), CUDA_SUCCESS);
+    assert_int_equal(cuModuleGetFunction(&params.func, module, "add"), CUDA_SUCCESS);
+    GOOD(cudaGraphCreate(&graph, 0));
+    assert_int_equal(cuGraphAddKernelNode(&node, graph, NULL, 0, &params), CUDA_SUCCESS);
+    FAILS(InvalidDeviceFunction, cudaGraphKernelNodeGetParams(node, &same));
+    GOOD(cudaGraphDestroy(graph));
+    assert_int_equal(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, make_numbers, free_numbers)
 
 int main(void) {
@@ -268,6 +291,7 @@ int main(void) {
         WITH(host_functions_have_kernels),
         cmocka_unit_test(kernels_have_attributes),
         WITH(graphs_have_handles),
+        WITH(kernels_of_the_driver_have_no_names),
     };
     return cmocka_run_group_tests(tests, register_program, unregister_program);
 }

@@ -40,7 +40,7 @@ static CUresult attribute_of(CUfunction function, CUfunction_attribute attribute
         break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-        *value = (int)function->module->arch;
+        *value = function->module != NULL ? (int)function->module->arch : 0;
         break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         *value = ff__cuda_dynamic_shared(function);
@@ -99,6 +99,8 @@ CUresult cuFuncSetSharedMemConfig(CUfunction function, CUsharedconfig config) {
 
 CUresult cuFuncGetModule(CUmodule *module, CUfunction function) {
     CUresult result = check(function, module);
+    if (result == CUDA_SUCCESS && function->module == NULL)
+        return CUDA_ERROR_NOT_SUPPORTED;
     if (result == CUDA_SUCCESS)
         *module = function->module;
     return result;

@@ -23,10 +23,7 @@ CUresult ff__cuda_nodes_push(CUgraphNode **nodes, uint32_t *count, CUgraphNode n
 }
 
 static void free_node(CUgraphNode node) {
-    size_t size;
-    const void **parameters = ff__cuda_parameters(&node->command, &size);
-    if (parameters != NULL)
-        free((void *)*parameters);
+    ff__cuda_parameters_free(&node->command);
     if (node->child != NULL)
         ff__cuda_graph_free(node->child);
     free(node->parameters);
@@ -208,7 +205,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraph
         return result;
     result = add(node, graph, nodes, count,
                  &(struct node_addition){.type = CU_GRAPH_NODE_TYPE_KERNEL, .command = &command});
-    free((void *)command.kernel.launch.parameters);
+    ff__cuda_parameters_free(&command);
     return result;
 }
 
@@ -510,34 +507,40 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
 
 /* ---- parameters of kernels: pointers into the block that the node has ---- */
 
-/* Those of libraries show none. */
-static CUresult check_kernel(CUgraphNode node) {
+static CUresult function_of(CUgraphNode node, CUfunction *function) {
     if (node->type != CU_GRAPH_NODE_TYPE_KERNEL)
         return CUDA_ERROR_INVALID_VALUE;
-    return node->command.kind == FF_CUDA_KERNEL ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+    if (node->command.kind == FF_CUDA_NATIVE)
+        return ff__cuda_native_function(&node->command.native, function);
+    *function = node->command.kernel.function;
+    return CUDA_SUCCESS;
 }
 
-static void list_parameters(CUgraphNode node) {
-    const struct ff__ptx_function *code = node->command.kernel.function->code;
-    char *block = (char *)(uintptr_t)node->command.kernel.launch.parameters;
+static CUresult list_parameters(CUgraphNode node, const struct ff__ptx_function *code) {
+    size_t size;
+    char *block = (char *)(uintptr_t)*ff__cuda_parameters(&node->command, &size);
+    if (node->parameters == NULL)
+        node->parameters = calloc(code->parameter_count + 1, sizeof *node->parameters);
+    if (node->parameters == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < code->parameter_count; i++)
         node->parameters[i] = block + code->parameter_offsets[i];
+    return CUDA_SUCCESS;
 }
 
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params) {
+    static const struct ff__ptx_launch once = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    CUfunction function;
     CUresult result = check(node, params);
     if (result == CUDA_SUCCESS)
-        result = check_kernel(node);
+        result = function_of(node, &function);
+    if (result == CUDA_SUCCESS)
+        result = list_parameters(node, function->code);
     if (result != CUDA_SUCCESS)
         return result;
-    const struct ff__ptx_launch *launch = &node->command.kernel.launch;
-    if (node->parameters == NULL)
-        node->parameters = calloc(node->command.kernel.function->code->parameter_count + 1,
-                                  sizeof *node->parameters);
-    if (node->parameters == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    list_parameters(node);
-    *params = (CUDA_KERNEL_NODE_PARAMS){.func = node->command.kernel.function,
+    const struct ff__ptx_launch *launch =
+        node->command.kind == FF_CUDA_KERNEL ? &node->command.kernel.launch : &once;
+    *params = (CUDA_KERNEL_NODE_PARAMS){.func = function,
                                         .gridDimX = launch->grid[0],
                                         .gridDimY = launch->grid[1],
                                         .gridDimZ = launch->grid[2],
@@ -551,13 +554,15 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
 
 CUresult ff__cuda_node_set_kernel(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params) {
     struct ff__cuda_command command;
-    CUresult result = check_kernel(node);
-    if (result == CUDA_SUCCESS)
-        result = ff__cuda_launch_of(params, node->command.kernel.launch.cooperative, &command);
+    if (node->type != CU_GRAPH_NODE_TYPE_KERNEL)
+        return CUDA_ERROR_INVALID_VALUE;
+    bool cooperative =
+        node->command.kind == FF_CUDA_KERNEL && node->command.kernel.launch.cooperative;
+    CUresult result = ff__cuda_launch_of(params, cooperative, &command);
     if (result != CUDA_SUCCESS)
         return result;
     ff__lock_acquire(&ff__cuda_lock);
-    free((void *)node->command.kernel.launch.parameters);
+    ff__cuda_parameters_free(&node->command);
     free(node->parameters);
     node->parameters = NULL;
     node->command = command;

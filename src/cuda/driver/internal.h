@@ -157,6 +157,7 @@ struct ff__cuda_command {
 
 /* What a command points to, and its copies have copies of: parameters. NULL: it has none. */
 const void **ff__cuda_parameters(struct ff__cuda_command *command, size_t *size);
+void ff__cuda_parameters_free(struct ff__cuda_command *command);
 
 struct CUstream_st {
     CUcontext context;
@@ -241,11 +242,12 @@ CUresult ff__cuda_event_wait(CUstream stream, CUevent event);
 /* ---- module.c ---- */
 
 struct CUfunc_st {
-    CUmodule module;
+    CUmodule module; /* NULL: of none, it is a function of the processor */
     const struct ff__ptx_function *code;
     struct ff__ptx_kernel *kernel; /* atomic; NULL: not loaded yet */
     const char *name;
-    bool races;         /* atomic: it was said */
+    int (*native)(void *argument); /* NULL: of a module */
+    bool races;                    /* atomic: it was said */
     int dynamic_shared; /* bytes that a launch may ask for, if the program said so; else -1 */
 };
 /* What a launch may ask for; the function is loaded. */
@@ -269,7 +271,7 @@ void ff__cuda_module_end(CUmodule module);
 /* ---- launch.c ---- */
 
 /* A launch as a command; its block of parameters is laid out as PTX says, from pointers to each or
- * from a buffer, and the caller frees it. */
+ * from a buffer, and the caller frees it (ff__cuda_parameters_free()). */
 CUresult ff__cuda_launch_of(const CUDA_KERNEL_NODE_PARAMS *params, bool cooperative,
                             struct ff__cuda_command *out);
 
@@ -277,6 +279,9 @@ CUresult ff__cuda_launch_of(const CUDA_KERNEL_NODE_PARAMS *params, bool cooperat
 
 /* Puts it into the stream's queue. */
 CUresult ff__cuda_native_start(CUstream stream, const struct ff__cuda_native *kernel);
+/* What programs know such a kernel by, whose one parameter is its argument: the same for all
+ * launches, as long as the process. CUDA_ERROR_OUT_OF_MEMORY. */
+CUresult ff__cuda_native_function(const struct ff__cuda_native *kernel, CUfunction *out);
 
 /* ---- memory.c ---- */
 

@@ -60,6 +60,19 @@ static CUresult check_sizes(CUfunction function, const CUDA_KERNEL_NODE_PARAMS *
                : CUDA_SUCCESS;
 }
 
+/* A function of the processor runs once, whatever there is of it. */
+static CUresult native_of(CUfunction function, const CUDA_KERNEL_NODE_PARAMS *params,
+                          const void *block, struct ff__cuda_command *out) {
+    if (params->gridDimX != 1 || params->gridDimY != 1 || params->gridDimZ != 1)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (struct ff__cuda_command){.kind = FF_CUDA_NATIVE,
+                                     .native = {.name = function->name,
+                                                .run = function->native,
+                                                .argument = block,
+                                                .size = function->kernel->parameter_size}};
+    return CUDA_SUCCESS;
+}
+
 CUresult ff__cuda_launch_of(const CUDA_KERNEL_NODE_PARAMS *params, bool cooperative,
                             struct ff__cuda_command *out) {
     CUfunction function = params->func != NULL ? params->func : (CUfunction)params->kern;
@@ -78,10 +91,12 @@ CUresult ff__cuda_launch_of(const CUDA_KERNEL_NODE_PARAMS *params, bool cooperat
         return CUDA_ERROR_OUT_OF_MEMORY;
     result = params->extra != NULL ? from_buffer(function->code, params->extra, block)
                                    : from_pointers(function->code, params->kernelParams, block);
-    if (result != CUDA_SUCCESS) {
+    if (result == CUDA_SUCCESS && function->native != NULL)
+        result = native_of(function, params, block, out);
+    if (result != CUDA_SUCCESS)
         free(block);
+    if (result != CUDA_SUCCESS || function->native != NULL)
         return result;
-    }
     *out = (struct ff__cuda_command){
         .kind = FF_CUDA_KERNEL,
         .kernel = {.function = function,
@@ -117,12 +132,13 @@ static void read_races(void) {
     finds_races = text != NULL && ff__parse_bool(text, &value) == 0 && value != 0;
 }
 
-/* Launches that are recorded have no results yet. */
-static bool runs_twice(CUstream stream) {
+/* Launches that are recorded have no results yet, and a function of the processor no threads. */
+static bool runs_twice(CUstream stream, const struct ff__cuda_command *command) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     CUstreamCaptureStatus status;
     pthread_once(&once, read_races);
-    return finds_races && cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+    return finds_races && command->kind == FF_CUDA_KERNEL &&
+           cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
            status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -137,11 +153,11 @@ static CUresult launch(const CUDA_KERNEL_NODE_PARAMS *params, bool cooperative, 
     if (cooperative)
         result = check_cooperative(params);
     if (result == CUDA_SUCCESS)
-        result = runs_twice(stream) ? ff__cuda_execute(stream, &command)
-                                    : ff__cuda_enqueue(stream, &command);
+        result = runs_twice(stream, &command) ? ff__cuda_execute(stream, &command)
+                                              : ff__cuda_enqueue(stream, &command);
     if (result == CUDA_SUCCESS)
         ff__count_launch();
-    free((void *)command.kernel.launch.parameters);
+    ff__cuda_parameters_free(&command);
     return result;
 }
 

@@ -513,7 +513,10 @@ CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel) {
     CUresult result = ff__cuda_started();
     if (library == NULL || kernel == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    CUmodule module = ((CUfunction)kernel)->module;
+    if (result == CUDA_SUCCESS && (module == NULL || module->library == NULL))
+        return CUDA_ERROR_NOT_SUPPORTED;
     if (result == CUDA_SUCCESS)
-        *library = ((CUfunction)kernel)->module->library;
+        *library = module->library;
     return result;
 }

@@ -5,6 +5,7 @@
 #include "preload/preload.h"
 #include "ptx/fault.h"
 #include "ptx/operands.h"
+#include "ptx/program.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -86,6 +87,58 @@ CUresult ff__cuda_native_start(CUstream stream, const struct ff__cuda_native *ke
     int code = ff_kernel_launch(stream->queue, &launch);
     free(arguments);
     return ff__cuda_result(code, NULL);
+}
+
+/* ---- as functions ---- */
+
+struct native_function {
+    struct CUfunc_st function; /* the first: its address is the handle */
+    struct native_function *next;
+    struct ff__ptx_variable argument;
+    struct ff__ptx_function code;
+    struct ff__ptx_kernel kernel;
+    uint32_t offset;
+};
+
+static const struct ff_ptx_code no_code;
+static struct native_function *functions; /* by `next`; they are never freed */
+
+static bool is_of(const struct native_function *function, const struct ff__cuda_native *kernel) {
+    return function->function.native == kernel->run && function->argument.size == kernel->size &&
+           strcmp(function->function.name, kernel->name) == 0;
+}
+
+static struct native_function *make_function(const struct ff__cuda_native *kernel) {
+    struct native_function *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return NULL;
+    made->argument.size = kernel->size;
+    made->code = (struct ff__ptx_function){.name = kernel->name,
+                                           .parameters = &made->argument,
+                                           .parameter_count = 1,
+                                           .parameter_offsets = &made->offset};
+    made->kernel = (struct ff__ptx_kernel){
+        .code = &no_code, .parameter_size = (uint32_t)kernel->size, .max_threads = 1};
+    made->function = (struct CUfunc_st){.code = &made->code,
+                                        .kernel = &made->kernel,
+                                        .name = kernel->name,
+                                        .native = kernel->run,
+                                        .dynamic_shared = 0};
+    return made;
+}
+
+CUresult ff__cuda_native_function(const struct ff__cuda_native *kernel, CUfunction *out) {
+    ff__lock_acquire(&ff__cuda_lock);
+    struct native_function *function = functions;
+    while (function != NULL && !is_of(function, kernel))
+        function = function->next;
+    if (function == NULL && (function = make_function(kernel)) != NULL) {
+        function->next = functions;
+        functions = function;
+    }
+    ff__lock_release(&ff__cuda_lock);
+    *out = (CUfunction)function;
+    return function != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* ---- the table ---- */

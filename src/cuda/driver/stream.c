@@ -172,6 +172,13 @@ const void **ff__cuda_parameters(struct ff__cuda_command *command, size_t *size)
     return &command->native.argument;
 }
 
+void ff__cuda_parameters_free(struct ff__cuda_command *command) {
+    size_t size;
+    const void **parameters = ff__cuda_parameters(command, &size);
+    if (parameters != NULL)
+        free((void *)*parameters);
+}
+
 static CUresult hold(CUstream stream, const struct ff__cuda_command *command) {
     struct ff__cuda_command all = *command;
     size_t size;

@@ -169,12 +169,13 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
         return ff__rt_fail(cudaErrorInvalidValue);
     if (!result)
         result = cuGraphKernelNodeGetParams(node, &same);
-    if (result == CUDA_ERROR_NOT_SUPPORTED) /* a library's kernel, which has no host function */
-        return ff__rt_fail(cudaErrorInvalidDeviceFunction);
     if (result)
         return ff__rt_end(result);
+    const void *name = ff__rt_name_of(same.func);
+    if (!name) /* a kernel of cuBLAS, or one that the program has from the driver */
+        return ff__rt_fail(cudaErrorInvalidDeviceFunction);
     *params = (struct cudaKernelNodeParams){
-        .func = (void *)(uintptr_t)ff__rt_name_of(same.func),
+        .func = (void *)(uintptr_t)name,
         .gridDim = {same.gridDimX, same.gridDimY, same.gridDimZ},
         .blockDim = {same.blockDimX, same.blockDimY, same.blockDimZ},
         .sharedMemBytes = same.sharedMemBytes,
