@@ -1,7 +1,9 @@
 /* Cooperative groups and numbers of 16 bits, compiled by `farfault cuda compile`: each result is
  * compared with the host's. Prints nothing and returns 0 if all are right. */
 #include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 #include <cstdio>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -40,6 +42,48 @@ __global__ void groups(int *out) {
     if (last != THREADS)
         atomicAdd(&met, 1000);
     atomicAdd(&met, 1);
+}
+
+/* Of any group: through memory that its threads share. */
+__device__ int sum_of(cg::thread_group group, int *shared, int value) {
+    int rank = (int)group.thread_rank();
+    for (int i = (int)group.size() / 2; i > 0; i /= 2) {
+        shared[rank] = value;
+        group.sync();
+        if (rank < i)
+            value += shared[rank + i];
+        group.sync();
+    }
+    return value;
+}
+
+/* Its parent does not matter. */
+template <int Size> __device__ int sum_of_tile(cg::thread_block_tile<Size> tile, int value) {
+    for (int i = (int)tile.size() / 2; i > 0; i /= 2)
+        value += tile.shfl_down(value, i);
+    return tile.shfl(value, 0);
+}
+
+#define ROWS 7 /* of results, of 64 threads each */
+
+__global__ void any_groups(int *out, const int *in) {
+    __shared__ int shared[64], copy[64];
+    cg::thread_block block = cg::this_thread_block();
+    int rank = (int)block.thread_rank(), *row = out + rank;
+    row[0] = sum_of(block, shared, rank);
+    cg::thread_group eight = cg::tiled_partition(block, 8);
+    row[64] = sum_of(eight, shared + rank / 8 * 8, rank);
+    cg::thread_group two = cg::tiled_partition(eight, 2);
+    row[2 * 64] = sum_of(two, shared + rank / 2 * 2, rank) + 1000 * (int)two.size();
+    auto tile = cg::tiled_partition<16>(block);
+    row[3 * 64] = sum_of_tile<16>(tile, rank);
+    row[4 * 64] = cg::inclusive_scan(tile, rank) * 1000 + cg::exclusive_scan(tile, 1);
+    cg::coalesced_group third = cg::labeled_partition(tile, rank % 3);
+    cg::coalesced_group odd = cg::binary_partition(tile, rank % 2);
+    row[5 * 64] = (int)(third.size() * 100 + odd.size() * 10 + odd.thread_rank());
+    cg::memcpy_async(block, copy, in, sizeof copy);
+    cg::wait(block);
+    row[6 * 64] = copy[63 - rank];
 }
 
 /* Each block tells the others of its round, by turns in one of two rows, and comes later than the
@@ -107,6 +151,37 @@ static int check_groups() {
             return wrong("coalesced threads", i);
     }
     return cudaFree(out) != cudaSuccess;
+}
+
+static int check_any_groups() {
+    int *out, *in;
+    cudaMallocManaged(&out, ROWS * 64 * sizeof *out);
+    cudaMallocManaged(&in, 64 * sizeof *in);
+    for (int i = 0; i < 64; i++)
+        in[i] = 3 * i;
+    any_groups<<<1, 64>>>(out, in);
+    if (cudaDeviceSynchronize())
+        return wrong("any groups", 0);
+    for (int i = 0; i < 64; i++) {
+        int first = i / 16 * 16, at = i % 16, third = 0;
+        for (int k = first; k < first + 16; k++)
+            third += k % 3 == i % 3;
+        if (i == 0 && out[i] != 63 * 32)
+            return wrong("the sum of a block", i);
+        if (i % 8 == 0 && out[64 + i] != 8 * i + 28)
+            return wrong("the sum of 8", i);
+        if (i % 2 == 0 && out[2 * 64 + i] != 2001 + 2 * i)
+            return wrong("the sum of 2", i);
+        if (out[3 * 64 + i] != 16 * first + 120)
+            return wrong("the sum of a tile", i);
+        if (out[4 * 64 + i] != (first * (at + 1) + at * (at + 1) / 2) * 1000 + at)
+            return wrong("scans", i);
+        if (out[5 * 64 + i] != third * 100 + 80 + at / 2)
+            return wrong("partitions", i);
+        if (out[6 * 64 + i] != 3 * (63 - i))
+            return wrong("a copy", i);
+    }
+    return 0;
 }
 
 static int check_grid() {
@@ -192,5 +267,5 @@ static int check_bfloats() {
 }
 
 int main() {
-    return check_groups() || check_grid() || check_halves() || check_bfloats() || check_no_grid();
+    return check_groups() || check_any_groups() || check_grid() || check_halves() || check_bfloats() || check_no_grid();
 }

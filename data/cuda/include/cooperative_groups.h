@@ -1,5 +1,5 @@
-/* Cooperative groups: blocks, tiles of a warp, the threads that are together, and the grid; with
- * reductions by shuffles. */
+/* Cooperative groups: blocks, tiles of a warp, the threads that are together, the grid, and any of
+ * these; with reductions by shuffles. */
 #ifndef FF_CUDA_COOPERATIVE_GROUPS_H
 #define FF_CUDA_COOPERATIVE_GROUPS_H
 
@@ -140,6 +140,9 @@ class thread_block_tile : public ff_cuda_warp_part<thread_block_tile<Size, Paren
     FF_CUDA_MEMBER static unsigned first() { return ff_cuda_lane() / Size * Size; }
 
   public:
+    FF_CUDA_MEMBER thread_block_tile() {}
+    template <class Other>
+    FF_CUDA_MEMBER thread_block_tile(const thread_block_tile<Size, Other> &) {}
     FF_CUDA_MEMBER static unsigned size() { return Size; }
     FF_CUDA_MEMBER static unsigned lanes() { return (0xffffffffu >> (32 - Size)) << first(); }
     FF_CUDA_MEMBER static unsigned lane_of(unsigned rank) { return first() + rank; }
@@ -180,6 +183,69 @@ class coalesced_group : public ff_cuda_warp_part<coalesced_group> {
 
 FF_CUDA_MEMBER coalesced_group coalesced_threads() {
     return coalesced_group(__activemask());
+}
+
+/* Those of a tile, or of threads that are together, that give the same. */
+template <class Group, class T>
+FF_CUDA_MEMBER coalesced_group labeled_partition(const Group &group, T label) {
+    return coalesced_group(__match_any_sync(group.lanes(), label));
+}
+template <class Group>
+FF_CUDA_MEMBER coalesced_group binary_partition(const Group &group, bool predicate) {
+    unsigned with = __ballot_sync(group.lanes(), predicate);
+    return coalesced_group(predicate ? with : group.lanes() & ~with);
+}
+
+/* ---- any group ---- */
+
+class thread_group {
+    enum { grid, block, part_of_warp } kind;
+    unsigned mask; /* of a part of a warp */
+
+  public:
+    FF_CUDA_MEMBER thread_group(const grid_group &) : kind(grid), mask(0) {}
+    FF_CUDA_MEMBER thread_group(const thread_block &) : kind(block), mask(0) {}
+    FF_CUDA_MEMBER thread_group(const coalesced_group &group)
+        : kind(part_of_warp), mask(group.lanes()) {}
+    template <unsigned Size, class Parent>
+    FF_CUDA_MEMBER thread_group(const thread_block_tile<Size, Parent> &group)
+        : kind(part_of_warp), mask(group.lanes()) {}
+
+    FF_CUDA_MEMBER void sync() const {
+        if (kind == grid)
+            grid_group::sync();
+        else if (kind == block)
+            thread_block::sync();
+        else
+            __syncwarp(mask);
+    }
+    FF_CUDA_MEMBER unsigned long long size() const {
+        return kind == grid    ? grid_group::size()
+               : kind == block ? thread_block::size()
+                               : (unsigned)__popc(mask);
+    }
+    FF_CUDA_MEMBER unsigned long long num_threads() const { return size(); }
+    FF_CUDA_MEMBER unsigned long long thread_rank() const {
+        return kind == grid    ? grid_group::thread_rank()
+               : kind == block ? thread_block::thread_rank()
+                               : coalesced_group(mask).thread_rank();
+    }
+    /* Threads of a warp, by their ranks. */
+    FF_CUDA_MEMBER coalesced_group tile(unsigned size) const {
+        coalesced_group all(kind == part_of_warp ? mask : 0xffffffffu);
+        unsigned first = all.thread_rank() / size * size, lanes = 0;
+        for (unsigned rank = first; rank < first + size && rank < all.size(); rank++)
+            lanes |= 1u << all.lane_of(rank);
+        return coalesced_group(lanes);
+    }
+};
+
+/* Tiles of 1, 2, 4, 8, 16 or 32 threads. */
+FF_CUDA_MEMBER thread_group tiled_partition(const thread_group &parent, unsigned size) {
+    return parent.tile(size);
+}
+FF_CUDA_MEMBER coalesced_group tiled_partition(const coalesced_group &parent, unsigned size) {
+    return thread_group(parent).tile(size);
 }
 
 template <class Group> FF_CUDA_MEMBER void sync(const Group &group) {
