@@ -50,6 +50,9 @@ compile "$source/tests/cuda/functions.cu" -o functions -Wall -Wextra -Werror
 ./functions || fail "functions"
 compile "$source/tests/cuda/accuracy.cu" -o accuracy -Wall -Wextra -Werror
 ./accuracy || fail "accuracy"
+compile "$source/tests/cuda/forms.cu" -o forms -Wall -Wextra -Werror
+compile --ptx "$source/tests/cuda/forms.cu" -o forms.ptx
+./forms forms.ptx || fail "forms"
 "$farfault" cuda ./groups >out || fail "cuda ./groups"
 grep -q "^libcudart.so.12 *farfault's" out && grep -q 'device code' out || fail "needs: $(cat out)"
 

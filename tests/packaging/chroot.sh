@@ -61,6 +61,7 @@ trial() {
 
     inside 'apt-get -qq install --no-install-recommends /packages/libfarfault0_*.deb \
         /packages/libfarfault-dev_*.deb gcc g++ cmake make pkg-config libc6-dev >/dev/null'
+    inside 'farfault compare -m 66% --systems nvidia,auto --size 12M --runs 1 jacobi-cuda'
     inside 'cp -r /usr/share/doc/libfarfault-dev/examples/* .'
     inside 'cc -o saxpy embed/saxpy.c $(pkg-config --cflags --libs farfault) && ./saxpy' |
         grep 'verified: yes'

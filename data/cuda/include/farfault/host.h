@@ -40,6 +40,16 @@ static inline cudaError_t cudaMallocAsync(T **address, size_t size, cudaStream_t
     return cudaMallocAsync((void **)address, size, stream);
 }
 template <class T>
+static inline cudaError_t cudaMallocAsync(T **address, size_t size, cudaMemPool_t pool,
+                                          cudaStream_t stream) {
+    return cudaMallocFromPoolAsync((void **)address, size, pool, stream);
+}
+template <class T>
+static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *address, size_t size = 0,
+                                                   unsigned flags = cudaMemAttachSingle) {
+    return cudaStreamAttachMemAsync(stream, (void *)address, size, flags);
+}
+template <class T>
 static inline cudaError_t cudaMallocFromPoolAsync(T **address, size_t size, cudaMemPool_t pool,
                                                   cudaStream_t stream) {
     return cudaMallocFromPoolAsync((void **)address, size, pool, stream);
@@ -123,6 +133,13 @@ static inline cudaError_t cudaFuncSetCacheConfig(T *kernel, enum cudaFuncCache c
     return cudaFuncSetCacheConfig((const void *)kernel, config);
 }
 template <class T>
+static inline cudaError_t cudaFuncSetSharedMemConfig(T *kernel, enum cudaSharedMemConfig config) {
+    return cudaFuncSetSharedMemConfig((const void *)kernel, config);
+}
+template <class T> static inline cudaError_t cudaFuncGetName(const char **name, T *kernel) {
+    return cudaFuncGetName(name, (const void *)kernel);
+}
+template <class T>
 static inline cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, T *kernel) {
     return cudaGetFuncBySymbol(function, (const void *)kernel);
 }
@@ -194,6 +211,46 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *blocks, int *t
                                                              size_t shared = 0, int limit = 0) {
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
         blocks, threads, kernel, [shared](int) { return shared; }, limit);
+}
+
+/* Nothing is what a flag would change. */
+template <class Shared, class T>
+static inline cudaError_t
+cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(int *blocks, int *threads, T *kernel,
+                                                        Shared shared_of, int limit = 0,
+                                                        unsigned flags = 0) {
+    if (flags & ~(unsigned)cudaOccupancyDisableCachingOverride)
+        return cudaErrorInvalidValue;
+    return cudaOccupancyMaxPotentialBlockSizeVariableSMem(blocks, threads, kernel, shared_of,
+                                                          limit);
+}
+template <class T>
+static inline cudaError_t
+cudaOccupancyMaxPotentialBlockSizeWithFlags(int *blocks, int *threads, T *kernel, size_t shared = 0,
+                                            int limit = 0, unsigned flags = 0) {
+    return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(
+        blocks, threads, kernel, [shared](int) { return shared; }, limit, flags);
+}
+
+/* ---- graphs: as CUDA 11 has them ---- */
+
+static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                               cudaGraphNode_t *failed, char *log, size_t size) {
+    (void)failed, (void)log, (void)size;
+    return cudaGraphInstantiate(exec, graph, 0);
+}
+static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                              cudaGraphNode_t *failed,
+                                              enum cudaGraphExecUpdateResult *result) {
+    cudaGraphExecUpdateResultInfo info;
+    info.errorNode = NULL;
+    info.result = cudaGraphExecUpdateError;
+    cudaError_t error = cudaGraphExecUpdate(exec, graph, &info);
+    if (failed)
+        *failed = info.errorNode;
+    if (result)
+        *result = info.result;
+    return error;
 }
 
 /* ---- others ---- */
