@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/find.h"
+#include "cli/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,7 +144,26 @@ int ff__child_exit_status(const struct ff__child_end *end) {
     return WEXITSTATUS(end->wait_status);
 }
 
+static bool is_bundled(const char *name) {
+    const struct ff__program_row *row;
+    for (unsigned i = 0; (row = ff__program_at(i)) != NULL; i++)
+        if (strcmp(row->name, name) == 0)
+            return true;
+    return false;
+}
+
+static int complain_of_bundled(const char *name) {
+    char path[PATH_MAX];
+    int status = ff__find_program(name, path);
+    return status != 0
+               ? status
+               : ff__complain(FF__EXIT_NOT_FOUND,
+                              "%s: no such program in PATH; the bundled one is %s", name, path);
+}
+
 int ff__child_complain(const char *program, int status) {
+    if (status == -ENOENT && is_bundled(program))
+        return complain_of_bundled(program);
     if (status == -ENOENT)
         return ff__complain(FF__EXIT_NOT_FOUND,
                             "%s: no such program; give its path, or a name "

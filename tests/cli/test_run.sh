@@ -17,6 +17,8 @@ json missing.json 'missing-program: no such program; give its path, or a name th
     runs 0 reason
 mistake 127 'farfault run: missing-program: no such program; *' run -- missing-program
 mistake 127 'farfault run: ./missing: no such program; *' run -- ./missing
+mistake 127 'farfault run: jacobi: no such program in PATH; the bundled one is */programs/jacobi' \
+    run -- jacobi
 mistake 126 'farfault run: ./out cannot be executed: Permission denied' run -- ./out
 mistake 139 'farfault run: sh was killed by signal 11 (Segmentation fault*' run -- sh -c \
     'kill -SEGV $$'

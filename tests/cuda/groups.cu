@@ -267,5 +267,6 @@ static int check_bfloats() {
 }
 
 int main() {
-    return check_groups() || check_any_groups() || check_grid() || check_halves() || check_bfloats() || check_no_grid();
+    return check_groups() || check_any_groups() || check_grid() || check_halves() ||
+           check_bfloats() || check_no_grid();
 }
