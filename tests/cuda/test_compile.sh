@@ -56,6 +56,15 @@ compile --ptx "$source/tests/cuda/forms.cu" -o forms.ptx
 "$farfault" cuda ./groups >out || fail "cuda ./groups"
 grep -q "^libcudart.so.12 *farfault's" out && grep -q 'device code' out || fail "needs: $(cat out)"
 
+# a variable that would be another one on the device
+echo '__device__ __managed__ int both; int main() { return both; }' >managed.cu
+! "$farfault" cuda compile managed.cu -o managed 2>out || fail "a managed variable"
+grep -q 'error: there are no __managed__ variables here' out || fail "managed: $(cat out)"
+
+# assert() is there without asking
+echo '__global__ void f(int *p) { assert(p); } int main() {}' >asserts.cu
+compile asserts.cu -o asserts
+
 cat >kernel.cu <<'END'
 #include "size.h"
 __global__ void fill(int *out) { out[threadIdx.x] = SIZE * VALUE + (int)threadIdx.x; }

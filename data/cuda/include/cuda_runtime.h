@@ -21,11 +21,14 @@
 
 #ifdef __CUDA__
 /* What programs have from this header without asking */
+#include <assert.h>
 #include <math.h>
+#include <new>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <utility>
 
 #include "cuda.h" /* also which version of CUDA this is */
 #include "cuda_device_runtime_api.h"

@@ -16,7 +16,9 @@
 #define __host__               __attribute__((host))
 #define __shared__             __attribute__((shared))
 #define __constant__           __attribute__((constant))
-#define __managed__            __attribute__((managed))
+/* clang has such variables for other devices only, and would make them __device__ ones. */
+#define __managed__                                                                                \
+    _Pragma("GCC error \"there are no __managed__ variables here: use cudaMallocManaged()\"")
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #else
 #define __device__
