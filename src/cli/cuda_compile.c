@@ -24,7 +24,10 @@ struct compilation {
     struct ff__words inputs;  /* others, for the link alone */
     struct ff__words options;
     const char *arch, *output; /* output: NULL: not given */
-    const char *kind;          /* of the file that each source becomes; NULL: a program of all */
+    unsigned nvcc_arch;        /* 0: not given */
+    char nvcc_arch_text[16];
+    const char *refused; /* an option of nvcc's; NULL: none */
+    const char *kind;    /* of the file that each source becomes; NULL: a program of all */
     char headers[PATH_MAX], libraries[PATH_MAX];
     char folder[PATH_MAX]; /* of what is between the passes; "": none yet */
 };
@@ -62,21 +65,49 @@ static bool is_cuda(const char *word) {
     return end && strcmp(end, ".cu") == 0;
 }
 
-/* The value of an option that is `name` and then the next word, or behind a '='; NULL: it is
- * another option. */
-static const char *value_of(const char *name, int count, char **words, int *at) {
-    size_t length = strlen(name);
-    if (strncmp(words[*at], name, length) != 0)
-        return NULL;
-    if (words[*at][length] == '=')
-        return words[*at] + length + 1;
-    return words[*at][length] == '\0' && *at + 1 < count ? words[++*at] : NULL;
+/* Of several architectures the oldest, which the others take, too. "native" and the like are no
+ * numbers: as by default. */
+static void take_nvcc_arch(struct compilation *job, const char *value) {
+    unsigned number = ff__nvcc_arch(value);
+    if (number == 0 || (job->nvcc_arch != 0 && job->nvcc_arch <= number))
+        return;
+    job->nvcc_arch = number;
+    snprintf(job->nvcc_arch_text, sizeof job->nvcc_arch_text, "sm_%u", number);
+    job->arch = job->nvcc_arch_text;
+}
+
+static bool read_nvcc(struct compilation *job, int count, char **words, int *at) {
+    const char *value, *word = words[*at];
+    struct ff__words more;
+    switch (ff__nvcc_read(count, words, at, &value)) {
+    case FF__NVCC_NONE:
+        return false;
+    case FF__NVCC_ARCH:
+        take_nvcc_arch(job, value);
+        break;
+    case FF__NVCC_PTX:
+        job->kind = "ptx";
+        break;
+    case FF__NVCC_FOR_HOST:
+        more = ff__words_split(value);
+        add_all(&job->options, &more);
+        ff__words_free(&more);
+        break;
+    case FF__NVCC_RELOCATABLE:
+        job->refused = word;
+        break;
+    case FF__NVCC_NOTHING:
+        break;
+    }
+    return true;
 }
 
 static void read_word(struct compilation *job, int count, char **words, int *at) {
     const char *word = words[*at], *value;
-    if ((value = value_of("--arch", count, words, at))) {
+    if ((value = ff__cuda_value_of("--arch", count, words, at))) {
         job->arch = value;
+    } else if (read_nvcc(job, count, words, at)) {
+        return;
     } else if (strcmp(word, "-o") == 0 && *at + 1 < count) {
         job->output = words[++*at];
     } else if (strcmp(word, "-c") == 0) {
@@ -93,6 +124,11 @@ static void read_word(struct compilation *job, int count, char **words, int *at)
 }
 
 static int check(const struct compilation *job) {
+    if (job->refused)
+        return ff__complain(FF__EXIT_USAGE,
+                            "%s: device code of several files cannot be linked; one file may "
+                            "include the others",
+                            job->refused);
     if (job->sources.count == 0)
         return ff__complain(FF__EXIT_USAGE,
                             "no file in CUDA C++; name one: farfault cuda compile FILE.cu");

@@ -126,6 +126,22 @@ grep -q '^\.target sm_80' kernel.ptx && "$farfault" ptx kernel.ptx | grep -q fil
 [ -s main.ptx ] || fail "the other file's PTX"
 readelf -d two | grep -q 'NEEDED.*libcudart.so.12' || fail "two needs no libcudart.so.12"
 
+# ---- nvcc's options
+
+compile -Iinclude -DVALUE=3 -gencode arch=compute_75,code=sm_75 -gencode \
+    arch=compute_80,code=[sm_80,compute_80] -ptx kernel.cu -o old.ptx
+grep -q '^\.target sm_75' old.ptx || fail "-gencode: $(grep target old.ptx)"
+for arch in -arch=sm_80 '-arch compute_80' --gpu-architecture=compute_80; do
+    compile -Iinclude -DVALUE=3 $arch --ptx kernel.cu -o new.ptx
+    grep -q '^\.target sm_80' new.ptx || fail "$arch: $(grep target new.ptx)"
+done
+compile -Iinclude -arch=native -lineinfo -G -use_fast_math --extended-lambda -rdc=false -Xptxas -v \
+    --expt-relaxed-constexpr -maxrregcount=32 -cudart shared -Xcompiler -DVALUE=3,-fopenmp \
+    main.cu kernel.cu -o as_nvcc
+./as_nvcc || fail "nvcc's options"
+says 2 '-dc: device code of several files cannot be linked' compile -dc kernel.cu
+says 2 '-rdc=true: device code' compile -rdc=true kernel.cu
+
 # ---- C programs of the documents
 
 awk '/^```c$/ { n++; out = "page" n ".c"; next } /^```/ { out = "" } out { print > out }' \
