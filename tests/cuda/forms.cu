@@ -17,12 +17,42 @@
 #include <cstdio>
 #include <cstring>
 
+#include <cublas_v2.h>
+#include <cuda.h>
+
+/* What programs look for to see what they may use */
+#if !defined __CUDA_RUNTIME_H__ || !defined __CUDA_RUNTIME_API_H__ ||                              \
+    !defined __DRIVER_TYPES_H__ || !defined __cuda_cuda_h__ || !defined CUBLAS_API_H_
+#error "a header does not say that it was included"
+#endif
+
 #define COUNT 64
 
 __device__ int shift = 3;
 
 extern "C" __global__ void add(int *to, int value) {
     to[blockIdx.x * blockDim.x + threadIdx.x] += value + shift;
+}
+
+#define ATOMICS 9
+
+/* Of each scope: by 64 threads, once each. */
+__global__ void scopes(int *ints, float *floats, double *doubles, unsigned long long *longs) {
+    int i = (int)threadIdx.x;
+    atomicAdd_block(&ints[0], 2);
+    atomicAdd_system(&ints[0], 1);
+    atomicMax_block(&ints[1], i);
+    atomicMin_system(&ints[2], -i);
+    atomicInc_system((unsigned *)&ints[3], 40u);
+    atomicSub_block(&ints[4], 1);
+    atomicCAS_system(&ints[5], 0, 5);
+    atomicOr_block(&ints[6], 1 << i % 8);
+    atomicAnd_system(&ints[7], ~(1 << i % 4));
+    atomicXor_block(&ints[8], 1);
+    atomicAdd_system(floats, 1.0f);
+    atomicAdd_block(doubles, 0.5);
+    atomicCAS_block(longs, 0ull, ullmax(umin(9, (unsigned)i + 9), 3));
+    atomicExch_system(floats + 1, 2.0f);
 }
 
 static int failures;
@@ -40,6 +70,25 @@ static bool all_are(const int *numbers, int value) {
         if (numbers[i] != value)
             return false;
     return true;
+}
+
+static void check_scopes(int *ints) {
+    static const int expected[ATOMICS] = {3 * COUNT, COUNT - 1, 1 - COUNT, COUNT - 41, -COUNT, 5,
+                                          255,       240,       0};
+    float *floats;
+    cudaMallocManaged(&floats, 32);
+    std::memset(ints, 0, ATOMICS * sizeof *ints);
+    std::memset(floats, 0, 32);
+    ints[7] = 255;
+    double *doubles = (double *)(floats + 2);
+    unsigned long long *longs = (unsigned long long *)(floats + 4);
+    scopes<<<1, COUNT>>>(ints, floats, doubles, longs);
+    check(!cudaDeviceSynchronize(), "atomic functions");
+    for (int i = 0; i < ATOMICS; i++)
+        check(ints[i] == expected[i], "an atomic function of integers");
+    check(floats[0] == COUNT && floats[1] == 2 && *doubles == COUNT / 2 && *longs == 9,
+          "an atomic function of others");
+    cudaFree(floats);
 }
 
 static void check_graphs(int *numbers, cudaStream_t stream) {
@@ -127,6 +176,7 @@ int main(int argc, char **argv) {
         cudaStreamCreate(&stream))
         return 1;
     cudaProfilerStart();
+    check_scopes(numbers);
     check_graphs(numbers, stream);
     check_kernels(numbers);
     check_library(argv[1]);

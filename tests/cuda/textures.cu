@@ -20,7 +20,7 @@ __global__ void fetch(cudaTextureObject_t line, cudaTextureObject_t plane, uchar
 __global__ void write(cudaSurfaceObject_t surface) {
     int x = (int)threadIdx.x, y = (int)blockIdx.x;
     float old = surf2Dread<float>(surface, x * 4, y);
-    surf2Dwrite(old + 1000, surface, x * 4, y);
+    surf2Dwrite(old + 1000, surface, x * 4, y, cudaBoundaryModeTrap);
 }
 
 static float value_at(int x, int y) {

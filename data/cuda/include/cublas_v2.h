@@ -4,6 +4,7 @@
  * in place of int have _64 behind their names. */
 #ifndef FF_CUDA_CUBLAS_V2_H
 #define FF_CUDA_CUBLAS_V2_H
+#define CUBLAS_API_H_ /* by which programs see that it was included */
 
 #include "cuComplex.h"
 #include "cuda_fp16.h"

@@ -3,6 +3,7 @@
  * Functions are in farfault/driver.def. With FF_CUDA_EXACT_NAMES each name means the symbol. */
 #ifndef FF_CUDA_H
 #define FF_CUDA_H
+#define __cuda_cuda_h__ /* by which programs see that it was included */
 
 #include "farfault/handles.h"
 
@@ -308,6 +309,12 @@ typedef enum CUjit_option_enum {
     CU_JIT_OVERRIDE_DIRECTIVE_VALUES = 33,
     CU_JIT_SPLIT_COMPILE = 34,
 } CUjit_option;
+
+typedef enum CUcomputemode_enum {
+    CU_COMPUTEMODE_DEFAULT = 0,
+    CU_COMPUTEMODE_PROHIBITED = 2,
+    CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3,
+} CUcomputemode;
 
 typedef enum CUlibraryOption_enum {
     CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0,

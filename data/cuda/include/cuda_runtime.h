@@ -10,6 +10,9 @@
 #ifndef FF_CUDA_RUNTIME_H
 #define FF_CUDA_RUNTIME_H
 
+/* By which programs see that it was included */
+#define __CUDA_RUNTIME_H__
+
 #include "cuda_runtime_api.h"
 
 #include <stddef.h>

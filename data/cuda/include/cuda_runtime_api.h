@@ -3,6 +3,8 @@
  * runs on a real runtime and driver, too. Functions are in farfault/runtime.def. */
 #ifndef FF_CUDA_RUNTIME_API_H
 #define FF_CUDA_RUNTIME_API_H
+#define __CUDA_RUNTIME_API_H__
+#define __DRIVER_TYPES_H__
 
 #include "farfault/handles.h"
 #include "farfault/vectors.h"

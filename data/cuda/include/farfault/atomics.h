@@ -1,5 +1,5 @@
-/* Atomic functions on global and shared memory; relaxed, of the scope of the device. Each returns
- * the old value. */
+/* Atomic functions on global and shared memory; relaxed, of the scope of the device, or, by their
+ * names, of the block or of the host, too. Each returns the old value. */
 #ifndef FF_CUDA_ATOMICS_H
 #define FF_CUDA_ATOMICS_H
 
@@ -19,42 +19,47 @@
     FF_CUDA_ATOMIC(name, builtin, long long, long long, ll)                                        \
     FF_CUDA_ATOMIC(name, builtin, unsigned long long, unsigned long long, ull)
 
-FF_CUDA_ATOMIC_BITS(atomicAdd, add)
-FF_CUDA_ATOMIC(atomicAdd, add, float, float, f)
-FF_CUDA_ATOMIC(atomicAdd, add, double, double, d)
-FF_CUDA_ATOMIC_BITS(atomicExch, xchg)
-FF_CUDA_ATOMIC_BITS(atomicAnd, and)
-FF_CUDA_ATOMIC_BITS(atomicOr, or)
-FF_CUDA_ATOMIC_BITS(atomicXor, xor)
-FF_CUDA_ATOMIC_ORDERED(atomicMin, min)
-FF_CUDA_ATOMIC_ORDERED(atomicMax, max)
-FF_CUDA_ATOMIC(atomicInc, inc, unsigned, unsigned, ui)
-FF_CUDA_ATOMIC(atomicDec, dec, unsigned, unsigned, ui)
+/* All of one scope. */
+#define FF_CUDA_ATOMICS(end, scope)                                                                \
+    FF_CUDA_ATOMIC_BITS(atomicAdd##end, scope##add)                                                \
+    FF_CUDA_ATOMIC(atomicAdd##end, scope##add, float, float, f)                                    \
+    FF_CUDA_ATOMIC(atomicAdd##end, scope##add, double, double, d)                                  \
+    FF_CUDA_ATOMIC_BITS(atomicExch##end, scope##xchg)                                              \
+    FF_CUDA_ATOMIC_BITS(atomicAnd##end, scope##and)                                                \
+    FF_CUDA_ATOMIC_BITS(atomicOr##end, scope##or)                                                  \
+    FF_CUDA_ATOMIC_BITS(atomicXor##end, scope##xor)                                                \
+    FF_CUDA_ATOMIC_ORDERED(atomicMin##end, scope##min)                                             \
+    FF_CUDA_ATOMIC_ORDERED(atomicMax##end, scope##max)                                             \
+    FF_CUDA_ATOMIC(atomicInc##end, scope##inc, unsigned, unsigned, ui)                             \
+    FF_CUDA_ATOMIC(atomicDec##end, scope##dec, unsigned, unsigned, ui)                             \
+    FF_CUDA_DEVICE int atomicSub##end(int *address, int value) {                                   \
+        return atomicAdd##end(address, -value);                                                    \
+    }                                                                                              \
+    FF_CUDA_DEVICE unsigned atomicSub##end(unsigned *address, unsigned value) {                    \
+        return atomicAdd##end(address, -value);                                                    \
+    }                                                                                              \
+    FF_CUDA_DEVICE float atomicExch##end(float *address, float value) {                            \
+        return __builtin_bit_cast(                                                                 \
+            float, atomicExch##end((int *)address, __builtin_bit_cast(int, value)));               \
+    }                                                                                              \
+    FF_CUDA_DEVICE int atomicCAS##end(int *address, int compare, int value) {                      \
+        return __nvvm_atom_##scope##cas_gen_i(address, compare, value);                            \
+    }                                                                                              \
+    FF_CUDA_DEVICE unsigned atomicCAS##end(unsigned *address, unsigned compare, unsigned value) {  \
+        return (unsigned)atomicCAS##end((int *)address, (int)compare, (int)value);                 \
+    }                                                                                              \
+    FF_CUDA_DEVICE unsigned long long atomicCAS##end(                                              \
+        unsigned long long *address, unsigned long long compare, unsigned long long value) {       \
+        return (unsigned long long)__nvvm_atom_##scope##cas_gen_ll(                                \
+            (long long *)address, (long long)compare, (long long)value);                           \
+    }
+
+FF_CUDA_ATOMICS(, )
+FF_CUDA_ATOMICS(_block, cta_)
+FF_CUDA_ATOMICS(_system, sys_)
+#undef FF_CUDA_ATOMICS
 #undef FF_CUDA_ATOMIC_ORDERED
 #undef FF_CUDA_ATOMIC_BITS
 #undef FF_CUDA_ATOMIC
-
-FF_CUDA_DEVICE int atomicSub(int *address, int value) {
-    return atomicAdd(address, -value);
-}
-FF_CUDA_DEVICE unsigned atomicSub(unsigned *address, unsigned value) {
-    return atomicAdd(address, -value);
-}
-FF_CUDA_DEVICE float atomicExch(float *address, float value) {
-    return __builtin_bit_cast(float,
-                              atomicExch((int *)address, __builtin_bit_cast(int, value)));
-}
-
-FF_CUDA_DEVICE int atomicCAS(int *address, int compare, int value) {
-    return __nvvm_atom_cas_gen_i(address, compare, value);
-}
-FF_CUDA_DEVICE unsigned atomicCAS(unsigned *address, unsigned compare, unsigned value) {
-    return (unsigned)__nvvm_atom_cas_gen_i((int *)address, (int)compare, (int)value);
-}
-FF_CUDA_DEVICE unsigned long long atomicCAS(unsigned long long *address,
-                                            unsigned long long compare, unsigned long long value) {
-    return (unsigned long long)__nvvm_atom_cas_gen_ll((long long *)address, (long long)compare,
-                                                      (long long)value);
-}
 
 #endif

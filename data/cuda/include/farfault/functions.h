@@ -30,6 +30,24 @@ FF_CUDA_BOTH double min(double a, double b) {
 FF_CUDA_BOTH double max(double a, double b) {
     return __builtin_fmax(a, b);
 }
+FF_CUDA_BOTH unsigned umin(unsigned a, unsigned b) {
+    return min(a, b);
+}
+FF_CUDA_BOTH unsigned umax(unsigned a, unsigned b) {
+    return max(a, b);
+}
+FF_CUDA_BOTH long long llmin(long long a, long long b) {
+    return min(a, b);
+}
+FF_CUDA_BOTH long long llmax(long long a, long long b) {
+    return max(a, b);
+}
+FF_CUDA_BOTH unsigned long long ullmin(unsigned long long a, unsigned long long b) {
+    return min(a, b);
+}
+FF_CUDA_BOTH unsigned long long ullmax(unsigned long long a, unsigned long long b) {
+    return max(a, b);
+}
 
 /* Exact ones: an instruction or two each, of both precisions */
 #define FF_CUDA_EXACT(name)                                                                        \

@@ -5,7 +5,6 @@
 /* Libraries that have qualifiers of their own for other compilers leave these alone where they see
  * that there are some. */
 #define __HOST_DEFINES_H__
-#define __DRIVER_TYPES_H__
 
 #ifdef __CUDA__
 #ifndef __CUDACC__

@@ -89,7 +89,8 @@ FF_CUDA_FETCH(tex3D, (float x, float y, float z), x, y, z)
 #undef FF_CUDA_FETCH
 #undef FF_CUDA_LIST
 
-/* ---- surfaces: x in bytes; an element outside ends the kernel, which is the default ---- */
+/* ---- surfaces: x in bytes; an element outside ends the kernel, whatever the mode, of which this
+ * is the default ---- */
 
 template <int size> struct ff_cuda_surface;
 #define FF_CUDA_SURFACE(size, type, kind, as)                                                      \
@@ -115,7 +116,9 @@ FF_CUDA_SURFACE(8, unsigned long long, b64, "l")
 #undef FF_CUDA_SURFACE
 
 template <class T>
-static inline __device__ T surf2Dread(cudaSurfaceObject_t surface, int x, int y) {
+static inline __device__ T
+surf2Dread(cudaSurfaceObject_t surface, int x, int y,
+           enum cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) {
     typename ff_cuda_surface<sizeof(T)>::bits bits;
     T value;
     ff_cuda_surface<sizeof(T)>::load(bits, surface, x, y);
@@ -123,11 +126,15 @@ static inline __device__ T surf2Dread(cudaSurfaceObject_t surface, int x, int y)
     return value;
 }
 template <class T>
-static inline __device__ void surf2Dread(T *out, cudaSurfaceObject_t surface, int x, int y) {
+static inline __device__ void
+surf2Dread(T *out, cudaSurfaceObject_t surface, int x, int y,
+           enum cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) {
     *out = surf2Dread<T>(surface, x, y);
 }
 template <class T>
-static inline __device__ void surf2Dwrite(T value, cudaSurfaceObject_t surface, int x, int y) {
+static inline __device__ void
+surf2Dwrite(T value, cudaSurfaceObject_t surface, int x, int y,
+            enum cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) {
     typename ff_cuda_surface<sizeof(T)>::bits bits = 0;
     __builtin_memcpy(&bits, &value, sizeof value);
     ff_cuda_surface<sizeof(T)>::store(bits, surface, x, y);
