@@ -55,6 +55,20 @@ __global__ void scopes(int *ints, float *floats, double *doubles, unsigned long 
     atomicExch_system(floats + 1, 2.0f);
 }
 
+struct numbers {
+    int list[16];
+};
+
+/* A parameter that is not copied, functions of string.h, and two types of numbers. */
+__global__ void copies(const __grid_constant__ numbers from, int *to, int count) {
+    numbers own;
+    memcpy(&own, &from, sizeof own);
+    memset(to, 1, (size_t)count * sizeof *to);
+    for (int i = 0; i < 16; i++)
+        to[i] += own.list[i];
+    to[16] = (int)(max(3.0f, 4.0) + min(2, 3u) + (double)max(5ll, 4ull));
+}
+
 static int failures;
 
 static void check(bool is_good, const char *what) {
@@ -89,6 +103,16 @@ static void check_scopes(int *ints) {
     check(floats[0] == COUNT && floats[1] == 2 && *doubles == COUNT / 2 && *longs == 9,
           "an atomic function of others");
     cudaFree(floats);
+}
+
+static void check_copies(int *ints) {
+    numbers from;
+    for (int i = 0; i < 16; i++)
+        from.list[i] = i;
+    copies<<<1, 1>>>(from, ints, 20);
+    check(!cudaDeviceSynchronize() && ints[15] == 0x01010110 && ints[19] == 0x01010101 &&
+              ints[16] == 11,
+          "copies in kernels");
 }
 
 static void check_graphs(int *numbers, cudaStream_t stream) {
@@ -177,6 +201,7 @@ int main(int argc, char **argv) {
         return 1;
     cudaProfilerStart();
     check_scopes(numbers);
+    check_copies(numbers);
     check_graphs(numbers, stream);
     check_kernels(numbers);
     check_library(argv[1]);

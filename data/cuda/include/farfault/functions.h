@@ -30,6 +30,26 @@ FF_CUDA_BOTH double min(double a, double b) {
 FF_CUDA_BOTH double max(double a, double b) {
     return __builtin_fmax(a, b);
 }
+/* Of two types: as the usual conversions make them one. */
+#define FF_CUDA_MIN_MAX_MIXED(one, other, both)                                                    \
+    FF_CUDA_BOTH both min(one a, other b) {                                                        \
+        return min((both)a, (both)b);                                                              \
+    }                                                                                              \
+    FF_CUDA_BOTH both max(one a, other b) {                                                        \
+        return max((both)a, (both)b);                                                              \
+    }                                                                                              \
+    FF_CUDA_BOTH both min(other a, one b) {                                                        \
+        return min((both)a, (both)b);                                                              \
+    }                                                                                              \
+    FF_CUDA_BOTH both max(other a, one b) {                                                        \
+        return max((both)a, (both)b);                                                              \
+    }
+FF_CUDA_MIN_MAX_MIXED(float, double, double)
+FF_CUDA_MIN_MAX_MIXED(int, unsigned, unsigned)
+FF_CUDA_MIN_MAX_MIXED(long, unsigned long, unsigned long)
+FF_CUDA_MIN_MAX_MIXED(long long, unsigned long long, unsigned long long)
+#undef FF_CUDA_MIN_MAX_MIXED
+
 FF_CUDA_BOTH unsigned umin(unsigned a, unsigned b) {
     return min(a, b);
 }

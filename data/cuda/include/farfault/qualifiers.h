@@ -18,6 +18,7 @@
 /* clang has such variables for other devices only, and would make them __device__ ones. */
 #define __managed__                                                                                \
     _Pragma("GCC error \"there are no __managed__ variables here: use cudaMallocManaged()\"")
+#define __grid_constant__ /* parameters are in constant memory in any case */
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #else
 #define __device__

@@ -1,4 +1,4 @@
-/* Where a thread is, barriers, fences, clocks, output, assertions. */
+/* Where a thread is, barriers, fences, clocks, copies of memory, output, assertions. */
 #ifndef FF_CUDA_THREADS_H
 #define FF_CUDA_THREADS_H
 
@@ -72,6 +72,16 @@ extern "C" {
 /* noexcept, as the C library's functions of the host */
 inline __device__ long clock() noexcept {
     return __nvvm_read_ptx_sreg_clock();
+}
+inline __device__ void *memcpy(void *to, const void *from, size_t size) noexcept {
+    for (size_t i = 0; i < size; i++)
+        static_cast<char *>(to)[i] = static_cast<const char *>(from)[i];
+    return to;
+}
+inline __device__ void *memset(void *to, int value, size_t size) noexcept {
+    for (size_t i = 0; i < size; i++)
+        static_cast<char *>(to)[i] = static_cast<char>(value);
+    return to;
 }
 __device__ int vprintf(const char *format, const char *arguments);
 __device__ int printf(const char *format, ...); /* clang makes it a call of vprintf */
