@@ -75,7 +75,7 @@ static uint32_t pass(struct bench *bench, uint32_t first, uint32_t count, uint32
         uint32_t block = first + i % count;
         if (ff_view_holds(&bench->fake.view, TIER, block))
             continue;
-        if (bench->resident == ROOM)
+        if (bench->resident == bench->fake.view.capacity[TIER] / FF_BLOCK_PAGES)
             leave(bench, victim(bench, FF_EVICT_FOR_FAULT));
         come(bench, block);
     }
@@ -135,6 +135,21 @@ static void test_circle_of_copies(void **state) {
     pass(&bench, 0, 24, 18);
     assert_true(share_of(&bench, 0, "keep").evicted > 9 * (keep.evicted + 1));
     bench_close(&bench);
+}
+
+/* On a device of fewer than eight blocks keep begins. */
+static void test_small_device(void **state) {
+    (void)state;
+    for (uint32_t blocks = 7; blocks <= 8; blocks++) {
+        struct bench bench;
+        bench_open(&bench, &evict->base, TIER);
+        bench.fake.view.copies_on_processors = true;
+        bench.fake.view.capacity[TIER] = blocks * FF_BLOCK_PAGES;
+        pass(&bench, 0, 12, 2);
+        struct share keep = share_of(&bench, 0, "keep"), plus = share_of(&bench, 1, "forest-plus");
+        assert_true(blocks < 8 ? keep.evicted > 5 * plus.evicted : plus.evicted > 5 * keep.evicted);
+        bench_close(&bench);
+    }
 }
 
 /* ---- blocks that are dead as a whole ---- */
@@ -418,15 +433,11 @@ static void test_pairs_need_not_wait(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_circle),
-        cmocka_unit_test(test_circle_of_copies),
-        cmocka_unit_test(test_dead),
-        cmocka_unit_test(test_dead_come_back),
-        cmocka_unit_test(test_forecast),
-        cmocka_unit_test(test_ways),
-        cmocka_unit_test(test_new_launch),
-        cmocka_unit_test(test_pairs_wait),
-        cmocka_unit_test(test_pairs_need_not_wait),
+        cmocka_unit_test(test_circle),         cmocka_unit_test(test_circle_of_copies),
+        cmocka_unit_test(test_small_device),   cmocka_unit_test(test_dead),
+        cmocka_unit_test(test_dead_come_back), cmocka_unit_test(test_forecast),
+        cmocka_unit_test(test_ways),           cmocka_unit_test(test_new_launch),
+        cmocka_unit_test(test_pairs_wait),     cmocka_unit_test(test_pairs_need_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,9 @@
 #define STEP_OF_COPIES 0.10
 #define DEAD_COST      0.5
 
+/* A device of fewer blocks: all of them may be in use at once, and what came last is. */
+#define SMALL 8u
+
 enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
 
 enum { PARAM_PROBE = FF__RESERVE_PARAMS, PARAMS };
@@ -126,10 +129,12 @@ static void block_freed(void *state, uint32_t block) {
 
 /* Where the kernels' processors copy, forest-plus begins, and only lasting regret takes victims
  * from it: it evicts neighbours one after the other, so that they come back in pairs, with fewer
- * faults for the same bytes. */
-static void start_shares(struct auto_evict *self, const struct ff_view *view) {
+ * faults for the same bytes. Of a linear range it evicts what came last, which a small device is
+ * still using. */
+static void start_shares(struct auto_evict *self, const struct ff_view *view, uint32_t tier) {
+    bool is_small = view->capacity[tier] < SMALL * FF_BLOCK_PAGES;
     if (view->copies_on_processors)
-        ff__regret_start(&self->regret, self->probe, 1, STEP_OF_COPIES);
+        ff__regret_start(&self->regret, self->probe, is_small ? 0 : 1, STEP_OF_COPIES);
     else
         ff__regret_start(&self->regret, self->probe, 0.5, FF__REGRET_STEP);
 }
@@ -188,7 +193,7 @@ static void pick(void *state, const struct ff_view *view, const struct ff_evict_
                  struct ff_victim_list *victims) {
     struct auto_evict *self = state;
     if (self->regret.step == 0) { /* the first victims */
-        start_shares(self, view);
+        start_shares(self, view, request->tier);
         self->dead.cost = dead_cost(view, request->tier);
     }
     enum evictor evictor = choose(self, view, request);
