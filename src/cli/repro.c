@@ -6,6 +6,7 @@
 #include "cli/find.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
+#include "cli/repro_plot.h"
 #include "cli/repro_runs.h"
 #include "report/json.h"
 #include "report/table.h"
@@ -34,6 +35,7 @@ static const char help[] =
     "  farfault repro uvmsmart\n"
     "  farfault repro forest --parts benchmarks,ablation\n"
     "  farfault repro uvmsmart --json=uvmsmart.json\n"
+    "  farfault repro forest --parts benchmarks --plot=figures\n"
     "  farfault repro ./my-paper.json       # tables of your own: docs/simulation.md\v"
     "Papers: uvmsmart (Ganguly et al., ISCA 2019, from its simulator's logs), deepum (Jung et al., "
     "ASPLOS 2023; half an hour on two cores), hlsh (Long et al., arXiv 2203.12672; trains a "
@@ -248,7 +250,10 @@ static int reproduce(struct ff__options *options) {
     json_t *published = NULL;
     if (!repro)
         return complain_unknown(options->word_count == 1 ? options->words[0] : NULL);
+    const char *plots = options->text[FF__OPTION_PLOT];
     int status = ff__outputs_read(options, &outputs);
+    if (!status && plots)
+        status = ff__repro_plot_folder(plots);
     if (status)
         return status;
     plan.shows_runs = ff__outputs_leave_tables(&outputs);
@@ -258,6 +263,8 @@ static int reproduce(struct ff__options *options) {
         status = repro->run(&plan, tables);
     if (!status)
         status = present(name_of(repro, published), tables, &outputs);
+    if (!status && plots)
+        status = ff__repro_plot(published, tables, plots, plan.shows_runs);
     ff__kept_close(plan.kept);
     json_decref(tables);
     json_decref(published);

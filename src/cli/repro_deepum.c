@@ -140,6 +140,7 @@ static void main_columns(const struct paper *paper) {
         {"9a.deepum", "DeepUM, times as fast as UM", "deepum_s", FF__DEEPUM, NULL},
         {"9a.plus", "deepum-plus (ours), times as fast as UM", "deepum_s", PLUS, NULL},
         {"9a.lms", "LMS, times as fast as UM", "lms_s", FF__DEEPUM_LMS, NULL},
+        {"9a.lms-mod", "LMS-mod, times as fast as UM", "lms_mod_s", FF__DEEPUM_LMS_MOD, NULL},
         {"9a.ideal", "fully resident, times as fast as UM", NULL, FF__DEEPUM_RESIDENT, NULL},
     };
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
@@ -175,20 +176,26 @@ static void chosen_columns(const struct paper *paper, const char *name, const ch
         }
 }
 
-/* Figure 10: the paper's three steps, against UM; geometric means of all configurations. */
+/* Figure 10: the paper's three steps against UM, in each configuration, of which the text has no
+ * values, and in the mean. */
 static void ablation(const struct paper *paper) {
-    static const char *const steps[] = {PREFETCHES, PREEVICTS, FF__DEEPUM};
-    json_t *table = ff__repro_table(paper->tables, "10",
+    static const struct paper_column steps[] = {
+        {"10.prefetching", "prefetching alone, times as fast as UM", NULL, PREFETCHES, NULL},
+        {"10.preeviction", "with pre-eviction, times as fast as UM", NULL, PREEVICTS, NULL},
+        {"10.invalidation", "with invalidation, times as fast as UM", NULL, FF__DEEPUM, NULL},
+    };
+    json_t *means = ff__repro_table(paper->tables, "10",
                                     "what each part does: times as fast as UM, mean of all "
                                     "configurations");
-    json_t *step, *config;
+    json_t *step, *row;
     size_t i, j;
     json_array_foreach(json_object_get(paper->plan->published, "steps"), i, step) if (i < 3) {
         struct ff__mean mean = {0};
-        json_array_foreach(paper->configs, j, config)
-            ff__mean_add(&mean, seconds_of(paper, config, FF__DEEPUM_UM, FF__DEEPUM_CARD) /
-                                    seconds_of(paper, config, steps[i], FF__DEEPUM_CARD));
-        ff__repro_row(table, ff__repro_text(step, "config"), ff__repro_number(step, "faster"),
+        add_speedup(paper, &steps[i], FF__DEEPUM_CARD, BOTH);
+        const json_t *table = json_array_get(paper->tables, json_array_size(paper->tables) - 1);
+        json_array_foreach(json_object_get(table, "rows"), j, row)
+            ff__mean_add(&mean, ff__repro_number(row, "ours"));
+        ff__repro_row(means, ff__repro_text(step, "config"), ff__repro_number(step, "faster"),
                       ff__mean_value(&mean));
     }
 }
@@ -200,9 +207,11 @@ static void energy(const struct paper *paper) {
     } columns[] = {
         {"9c.deepum", "DeepUM, of UM's energy", FF__DEEPUM, "deepum"},
         {"9c.lms", "LMS, of UM's energy", FF__DEEPUM_LMS, "lms"},
+        {"9c.lms-mod", "LMS-mod, of UM's energy", FF__DEEPUM_LMS_MOD, "lms-mod"},
     };
-    double means[2];
-    for (size_t i = 0; i < 2; i++) {
+    enum { COLUMNS = sizeof columns / sizeof columns[0] };
+    double means[COLUMNS];
+    for (size_t i = 0; i < COLUMNS; i++) {
         json_t *table = ff__repro_table(paper->tables, columns[i].id, columns[i].what), *config;
         struct ff__mean mean = {0};
         size_t j;
@@ -220,7 +229,7 @@ static void energy(const struct paper *paper) {
         means[i] = ff__mean_value(&mean);
     }
     json_t *table = ff__repro_table(paper->tables, "9c", "of UM's energy, geometric means");
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < COLUMNS; i++)
         ff__repro_row(
             table, columns[i].name,
             ff__repro_number(json_object_get(paper->plan->published, "energy"), columns[i].name),

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define ENERGY "the same, of the energy"
+
 struct sweep {
     const char *id, *what;
     const json_t *values; /* one system each */
@@ -46,14 +48,24 @@ static void plan_sweep(struct ff__deepum_runs *work, const json_t *configs,
     }
 }
 
+/* A table of one value of the sweep. */
+static json_t *value_table(json_t *tables, const char *id, const char *what, const char *name) {
+    char *full = ff__text("%s.%s", id, name), *text = ff__text("%s: %s", what, name);
+    json_t *table = ff__repro_table(tables, full, text);
+    free(full);
+    free(text);
+    return table;
+}
+
 /* One value of the sweep in all configurations; adds to the two tables of means. */
 static void add_value(const struct ff__deepum_runs *work, const json_t *configs,
                       const struct sweep *sweep, const json_t *value, json_t *tables,
                       json_t *speeds, json_t *energies) {
     char *system = sweep->system(value), *name = sweep->name(value);
     char *base = sweep->system(json_array_get(sweep->values, sweep->base));
-    char *id = ff__text("%s.%s", sweep->id, name), *what = ff__text("%s: %s", sweep->what, name);
-    json_t *table = ff__repro_table(tables, id, what), *config;
+    char *energy_id = ff__text("%s.energy", sweep->id);
+    json_t *table = value_table(tables, sweep->id, sweep->what, name), *config,
+           *energy_table = value_table(tables, energy_id, ENERGY, name);
     struct ff__mean speed = {0}, energy = {0};
     size_t i;
     json_array_foreach(configs, i, config) {
@@ -64,24 +76,24 @@ static void add_value(const struct ff__deepum_runs *work, const json_t *configs,
                                                               FF__DEEPUM_CARD);
         double faster = ff__deepum_seconds(theirs) / ff__deepum_seconds(ours);
         ff__repro_row(table, ff__repro_text(config, "config"), (double)NAN, faster);
+        double less = ff__deepum_joules(ours, resident) / ff__deepum_joules(theirs, resident);
+        ff__repro_row(energy_table, ff__repro_text(config, "config"), (double)NAN, less);
         ff__mean_add(&speed, faster);
-        ff__mean_add(&energy,
-                     ff__deepum_joules(ours, resident) / ff__deepum_joules(theirs, resident));
+        ff__mean_add(&energy, less);
     }
     ff__repro_row(speeds, name, (double)NAN, ff__mean_value(&speed));
     ff__repro_row(energies, name, (double)NAN, ff__mean_value(&energy));
     free(system);
     free(name);
     free(base);
-    free(id);
-    free(what);
+    free(energy_id);
 }
 
 static void add_sweep(const struct ff__deepum_runs *work, const json_t *configs,
                       const struct sweep *sweep, json_t *tables) {
     char *energy_id = ff__text("%s.energy", sweep->id);
     json_t *speeds = ff__repro_table(tables, sweep->id, sweep->what);
-    json_t *energies = ff__repro_table(tables, energy_id, "the same, of the energy"), *value;
+    json_t *energies = ff__repro_table(tables, energy_id, ENERGY), *value;
     size_t i;
     json_array_foreach(sweep->values, i, value)
         add_value(work, configs, sweep, value, tables, speeds, energies);

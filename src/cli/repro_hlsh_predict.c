@@ -1,5 +1,5 @@
-/* Long, Gong, Zhou and Zhang, arXiv 2203.12672, Tables 1 to 8 and Figure 9: predictors of pages,
- * each trained on one modelled program and tested on accesses that it was not trained on. */
+/* Long, Gong, Zhou and Zhang, arXiv 2203.12672, Tables 1 to 8 and Figures 5, 6 and 9: predictors of
+ * pages, each trained on one modelled program and tested on accesses that it was not trained on. */
 #include "cli/repro_hlsh.h"
 
 #include "cli/cli.h"
@@ -32,6 +32,8 @@ struct measured_network {
     const struct ff__net_type *type;
     enum ff__cluster by;
     uint32_t distance;
+    const char *only; /* the feature that tokens have; "": all of the network's */
+    bool shuffled;    /* windows */
     struct network_quality {
         bool good;
         struct ff__score score;
@@ -54,6 +56,31 @@ static enum ff__cluster cluster_of(const json_t *row) {
     return FF__CLUSTER_SM_WARP;
 }
 
+/* By the names of the paper's Figure 3. */
+static const char *const features[FF__FEATURES] = {
+    [FF__FEATURE_PAGE] = "page",
+    [FF__FEATURE_DELTA] = "page delta",
+    [FF__FEATURE_PC] = "PC",
+    [FF__FEATURE_MISS] = "hit/miss",
+    [FF__FEATURE_WARP] = "warp",
+    [FF__FEATURE_SM] = "SM",
+    [FF__FEATURE_TPC] = "TPC",
+    [FF__FEATURE_CTA] = "CTA",
+    [FF__FEATURE_LEAF] = "block",
+    [FF__FEATURE_ROOT] = "root",
+    [FF__FEATURE_ARRAY] = "array",
+    [FF__FEATURE_LEAF_DELTA] = "block delta",
+    [FF__FEATURE_ROOT_DELTA] = "root delta",
+};
+
+/* All but the one; none if there is no such name. */
+static uint32_t hidden_without(const char *only) {
+    for (uint32_t f = 0; f < FF__FEATURES; f++)
+        if (strcmp(features[f], only) == 0)
+            return ((UINT32_C(1) << FF__FEATURES) - 1) & ~(UINT32_C(1) << f);
+    return 0;
+}
+
 /* The candidate that the row asks for, added if it is new. */
 static struct measured_network *candidate_of(struct hlsh_predict_repro *work, const json_t *row) {
     const json_t *distance = json_object_get(row, "distance");
@@ -62,11 +89,14 @@ static struct measured_network *candidate_of(struct hlsh_predict_repro *work, co
         .type = ff__net_type_find(ff__all_nets, ff__repro_text(row, "network")),
         .by = cluster_of(row),
         .distance = distance ? (uint32_t)json_integer_value(distance) : 1,
+        .only = ff__repro_text(row, "only"),
+        .shuffled = json_is_true(json_object_get(row, "shuffled")),
     };
     for (unsigned i = 0; i < work->count; i++) {
         struct measured_network *known = &work->candidates[i];
         if (strcmp(known->program, asked.program) == 0 && known->type == asked.type &&
-            known->by == asked.by && known->distance == asked.distance)
+            known->by == asked.by && known->distance == asked.distance &&
+            strcmp(known->only, asked.only) == 0 && known->shuffled == asked.shuffled)
             return known;
     }
     work->candidates =
@@ -75,17 +105,36 @@ static struct measured_network *candidate_of(struct hlsh_predict_repro *work, co
     return &work->candidates[work->count++];
 }
 
-static int plan_all(struct hlsh_predict_repro *work, const json_t *published) {
-    size_t i, j;
-    json_t *table, *row;
-    json_array_foreach(json_object_get(published, "tables"), i, table) json_array_foreach(
-        json_object_get(table, "rows"), j,
-        row) if (!candidate_of(work, row)
-                      ->type) return ff__complain(FF__EXIT_FAILURE,
-                                                  "published/hlsh_predict.json: %s: "
-                                                  "unknown network",
-                                                  ff__repro_text(table, "id"));
+/* A table without a part is of `predictors`. */
+static bool is_asked_for(const struct ff__repro_plan *plan, const json_t *table) {
+    const char *part = ff__repro_text(table, "part");
+    return ff__repro_has_word(plan->parts ? plan->parts : "predictors",
+                              part[0] ? part : "predictors");
+}
+
+static int plan_table(struct hlsh_predict_repro *work, const json_t *table) {
+    size_t i;
+    const json_t *row;
+    json_array_foreach(json_object_get(table, "rows"), i, row) {
+        const char *only = ff__repro_text(row, "only");
+        const char *wrong = !candidate_of(work, row)->type         ? "network"
+                            : only[0] && hidden_without(only) == 0 ? "feature"
+                                                                   : NULL;
+        if (wrong)
+            return ff__complain(FF__EXIT_FAILURE, "published/hlsh_predict.json: %s: unknown %s",
+                                ff__repro_text(table, "id"), wrong);
+    }
     return 0;
+}
+
+static int plan_all(struct hlsh_predict_repro *work, const json_t *published) {
+    size_t i;
+    const json_t *table;
+    int status = 0;
+    json_array_foreach(json_object_get(published, "tables"), i,
+                       table) if (!status && is_asked_for(work->plan, table)) status =
+        plan_table(work, table);
+    return status;
 }
 
 /* ---- training ---- */
@@ -108,12 +157,15 @@ static int weigh(struct measured_network *candidate, const struct ff__net *net) 
     return 0;
 }
 
+/* A model's file says nothing of what its windows hide. */
 static char *file_of(const struct hlsh_predict_repro *work,
                      const struct measured_network *candidate) {
-    return work->plan->models ? ff__text("%s/%s-%s-%s-%u.model", work->plan->models,
-                                         candidate->program, candidate->type->name,
-                                         ff__cluster_name(candidate->by), candidate->distance)
-                              : NULL;
+    bool plain = !candidate->only[0] && !candidate->shuffled;
+    return work->plan->models && plain
+               ? ff__text("%s/%s-%s-%s-%u.model", work->plan->models, candidate->program,
+                          candidate->type->name, ff__cluster_name(candidate->by),
+                          candidate->distance)
+               : NULL;
 }
 
 static void train(const struct hlsh_predict_repro *work, struct measured_network *candidate,
@@ -154,6 +206,8 @@ static void run_job(void *self, unsigned index) {
         .seed = work->plan->seed,
         .distance = candidate->distance,
         .by = candidate->by,
+        .hidden = hidden_without(candidate->only),
+        .shuffled = candidate->shuffled,
     };
     if (ff__training_data_record(&data, 0, 1, &corpus) == 0) {
         train(work, candidate, &data, &corpus);
@@ -165,8 +219,10 @@ static void run_job(void *self, unsigned index) {
 static char *name_job(const void *self, unsigned index) {
     const struct measured_network *candidate =
         &((const struct hlsh_predict_repro *)self)->candidates[index];
-    return ff__text("%s: %s, %s, %u ahead", candidate->program, candidate->type->name,
-                    ff__cluster_name(candidate->by), candidate->distance);
+    return ff__text("%s: %s, %s, %u ahead%s%s%s", candidate->program, candidate->type->name,
+                    ff__cluster_name(candidate->by), candidate->distance,
+                    candidate->only[0] ? ", only " : "", candidate->only,
+                    candidate->shuffled ? ", shuffled" : "");
 }
 
 /* What a folder for models has is kept by that. */
@@ -209,19 +265,28 @@ static double metric_of(const struct measured_network *candidate, const char *me
     return (double)NAN;
 }
 
+/* Takes over `name`. */
+static char *longer(char *name, const char *what) {
+    char *both = ff__text("%s, %s", name, what);
+    free(name);
+    return both;
+}
+
 static char *name_of(const json_t *row, const struct measured_network *candidate) {
-    char *name = ff__text("%s %s", candidate->program, candidate->type->name), *longer;
-    if (json_object_get(row, "cluster")) {
-        longer = ff__text("%s, %s", name, ff__cluster_name(candidate->by));
-        free(name);
-        name = longer;
-    }
+    char *name = ff__text("%s %s", candidate->program, candidate->type->name);
+    if (json_object_get(row, "cluster"))
+        name = longer(name, ff__cluster_name(candidate->by));
     if (json_object_get(row, "distance")) {
-        longer = ff__text("%s, %u ahead", name, candidate->distance);
-        free(name);
-        name = longer;
+        char *distance = ff__text("%u ahead", candidate->distance);
+        name = longer(name, distance);
+        free(distance);
     }
-    return name;
+    if (candidate->only[0]) {
+        char *only = ff__text("only %s", candidate->only);
+        name = longer(name, only);
+        free(only);
+    }
+    return candidate->shuffled ? longer(name, "shuffled") : name;
 }
 
 static void make_table(json_t *tables, struct hlsh_predict_repro *work, const json_t *published,
@@ -266,6 +331,8 @@ static void make_tables(struct hlsh_predict_repro *work, const json_t *published
     json_t *table, *metric, *means = NULL;
     json_array_foreach(json_object_get(published, "tables"), i, table) {
         const json_t *rows = json_object_get(table, "rows");
+        if (!is_asked_for(work->plan, table))
+            continue;
         json_array_foreach(json_object_get(table, "metrics"), j, metric)
             make_table(tables, work, table, json_string_value(metric));
         if (strcmp(ff__repro_text(table, "id"), "table8") != 0)

@@ -18,6 +18,8 @@ struct ff__training_data {
     uint32_t distance;
     enum ff__cluster by;
     enum ff__split split;
+    uint32_t hidden;   /* see struct ff__dataset */
+    bool shuffled;     /* likewise */
     bool by_access;    /* deltas are from the last access, whatever its array */
     uint16_t program;  /* the number of the first one that is recorded */
     uint32_t halvings; /* keep one of 2^halvings streams, of each program */

@@ -92,6 +92,8 @@ int ff__training_job_run(const struct ff__training_job *job, const struct ff__co
         return status;
     status = ff__dataset_build(dataset, &model->features, corpus, data->distance, data->split,
                                data->seed);
+    dataset->hidden = data->hidden;
+    dataset->shuffled = data->shuffled;
     if (!status && !found)
         status = begin(job, model);
     if (status)

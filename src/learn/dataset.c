@@ -165,6 +165,25 @@ void ff__batch_fini(struct ff__batch *batch) {
     memset(batch, 0, sizeof *batch);
 }
 
+/* Always the same order of a sample. */
+static void shuffle_window(uint16_t (*window)[FF__FEATURES], uint32_t tokens, uint32_t position) {
+    struct ff__random random = ff__random_seeded(position);
+    uint16_t other[FF__FEATURES];
+    for (uint32_t i = tokens; i > 1; i--) {
+        uint32_t j = ff__random_below(&random, i);
+        memcpy(other, window[j], sizeof other);
+        memcpy(window[j], window[i - 1], sizeof other);
+        memcpy(window[i - 1], other, sizeof other);
+    }
+}
+
+static void hide(uint16_t (*window)[FF__FEATURES], uint32_t hidden) {
+    for (uint32_t t = 0; t < FF__WINDOW; t++)
+        for (uint32_t f = 0; f < FF__FEATURES; f++)
+            if (hidden >> f & 1)
+                window[t][f] = 0;
+}
+
 void ff__batch_fill(struct ff__batch *batch, const struct ff__dataset *dataset,
                     const uint32_t *positions, uint32_t count) {
     batch->count = count;
@@ -174,6 +193,10 @@ void ff__batch_fill(struct ff__batch *batch, const struct ff__dataset *dataset,
         memset(batch->ids[i], 0, (FF__WINDOW - tokens) * sizeof batch->ids[i][0]);
         memcpy(batch->ids[i][FF__WINDOW - tokens], dataset->ids[at + 1 - tokens],
                tokens * sizeof batch->ids[i][0]);
+        if (dataset->shuffled)
+            shuffle_window(&batch->ids[i][FF__WINDOW - tokens], tokens, at);
+        if (dataset->hidden)
+            hide(batch->ids[i], dataset->hidden);
         batch->label[i] = dataset->label[at];
         batch->slot[i] = age % FF__WINDOW;
     }

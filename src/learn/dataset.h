@@ -15,6 +15,8 @@ enum ff__split {
 
 struct ff__dataset {
     uint32_t distance;             /* the class is that of the access so many accesses ahead */
+    uint32_t hidden;               /* features that windows do not show, a bit each: 0 there */
+    bool shuffled;                 /* the tokens of a window come in a random order */
     uint64_t count;                /* tokens */
     uint16_t (*ids)[FF__FEATURES]; /* [count] */
     uint16_t *label;               /* [count] */

@@ -4,8 +4,10 @@
 #include "cli/child.h"
 #include "cli/kept.h"
 #include "cli/paired.h"
+#include "cli/repro_plot.h"
 #include "cli/result.h"
 #include "cli/specs.h"
+#include "report/plot.h"
 #include "report/table.h"
 
 #include <errno.h>
@@ -275,6 +277,85 @@ static void test_table(void **state) {
     free(text);
 }
 
+/* ---- drawings ---- */
+
+/* The file's text, which the caller frees. */
+static char *drawn(const char *path) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_true(getdelim(&text, &size, '\0', file) > 0);
+    fclose(file);
+    unlink(path);
+    return text;
+}
+
+static unsigned count_of(const char *text, const char *part) {
+    unsigned count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    return count;
+}
+
+/* A bar for each value that is known, as high as its part of the axis' 240, which ends at 4. */
+static void test_plot(void **state) {
+    static const char *const groups[] = {"one", "a <b> & c"};
+    static const double first[] = {3.5, 1}, second[] = {NAN, 2};
+    static const struct ff__plot_series series[] = {{"ours", first}, {"theirs", second}};
+    static const struct ff__plot plot = {"what it is", "times", groups, series, 2, 2};
+    (void)state;
+    assert_int_equal(ff__plot_write(&plot, "plot.svg"), 0);
+    char *text = drawn("plot.svg");
+    assert_int_equal(count_of(text, "<title>"), 3);
+    assert_int_equal(count_of(text, "height=\"210.0\" fill=\"#0072b2\"><title>3.5</title>"), 1);
+    assert_int_equal(count_of(text, "height=\"60.0\" fill=\"#0072b2\"><title>1</title>"), 1);
+    assert_int_equal(count_of(text, "height=\"120.0\" fill=\"#e69f00\"><title>2</title>"), 1);
+    assert_int_equal(count_of(text, ">a &lt;b&gt; &amp; c</text>"), 1);
+    assert_int_equal(count_of(text, ">what it is</text>"), 1);
+    assert_true(strcmp(text + strlen(text) - 7, "</svg>\n") == 0);
+    free(text);
+    assert_int_equal(ff__plot_write(&plot, "no/such/folder.svg"), -ENOENT);
+}
+
+static json_t *json_of(const char *text) {
+    json_t *value = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(value);
+    return value;
+}
+
+/* Groups are rows, or series; a figure without tables is left out. */
+static void test_repro_plot(void **state) {
+    json_t *published = json_of(
+        "{\"figures\": [{\"id\": \"1\", \"what\": \"rows\", \"axis\": \"s\", \"series\": ["
+        "{\"table\": \"a\", \"name\": \"A\", \"rows\": \" x\"},"
+        "{\"table\": \"a\", \"name\": \"paper\", \"rows\": \" x\", \"value\": \"paper\"}]},"
+        "{\"id\": \"2\", \"what\": \"series\", \"axis\": \"s\", \"across\": true, \"series\": ["
+        "{\"table\": \"a\", \"name\": \"A\"}, {\"table\": \"none\", \"name\": \"B\"}]},"
+        "{\"id\": \"3\", \"what\": \"\", \"axis\": \"\", \"series\": ["
+        "{\"table\": \"none\", \"name\": \"B\"}]}]}");
+    json_t *tables = json_of("[{\"id\": \"a\", \"rows\": ["
+                             "{\"name\": \"one x\", \"paper\": 2, \"ours\": 1},"
+                             "{\"name\": \"two x\", \"paper\": null, \"ours\": 3},"
+                             "{\"name\": \"two y\", \"paper\": 5, \"ours\": 4}]}]");
+    (void)state;
+    assert_int_equal(ff__repro_plot_folder("figures"), 0);
+    assert_int_equal(ff__repro_plot(published, tables, "figures", false), 0);
+    char *rows = drawn("figures/1.svg"), *series = drawn("figures/2.svg");
+    assert_int_equal(count_of(rows, "<title>"), 3);
+    assert_int_equal(count_of(rows, "fill=\"#e69f00\"><title>2</title>"), 1);
+    assert_int_equal(count_of(rows, ">two</text>"), 1);
+    assert_int_equal(count_of(rows, ">two x</text>") + count_of(rows, ">two y</text>"), 0);
+    assert_int_equal(count_of(series, "<title>"), 3);
+    assert_int_equal(count_of(series, "fill=\"#009e73\"><title>4</title>"), 1);
+    assert_int_equal(count_of(series, ">two y</text>"), 1); /* in the legend */
+    assert_int_equal(rmdir("figures"), 0);                  /* nothing else was drawn */
+    free(rows);
+    free(series);
+    json_decref(published);
+    json_decref(tables);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_torn_line),  cmocka_unit_test(test_notice),
@@ -282,6 +363,7 @@ int main(void) {
         cmocka_unit_test(test_paired),     cmocka_unit_test(test_results),
         cmocka_unit_test(test_nearest),    cmocka_unit_test(test_equally_near),
         cmocka_unit_test(test_quantities), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_plot),       cmocka_unit_test(test_repro_plot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,19 @@ status 0 repro uvmsmart --jobs 1 --csv
 grep -q '^prefetchers.faults,OnDemand hotspot,3072\(\.0*\)*,3072' out ||
     fail "no row of OnDemand: $(cat out)"
 
+# What is drawn is what the published file says, of the tables that there are.
+sed 's/"tables"/"figures": [{"id": "a", "what": "Faults", "axis": "faults", "series": [{"table": \
+"prefetchers.faults", "name": "ours"}, {"table": "prefetchers.faults", "name": "paper", "value": \
+"paper"}]}, {"id": "b", "what": "", "axis": "", "series": [{"table": "none", "name": ""}]}], \
+"tables"/' data/published/uvmsmart.json | tr -d '\\\n' >with-figures
+mv with-figures data/published/uvmsmart.json
+status 0 repro uvmsmart --jobs 1 --plot figures
+has out "figures/a.svg: Faults"
+[ "$(ls figures)" = a.svg ] || fail "not only a.svg: $(ls figures)"
+grep -q '<title>3072</title>' figures/a.svg || fail "no bar of 3072: $(cat figures/a.svg)"
+mistake 1 "farfault repro: cannot make no/such: No such file or directory" \
+    repro uvmsmart --jobs 1 --plot no/such
+
 publish Nonesuch
 mistake 1 \
     "farfault repro: published/uvmsmart.json: prefetchers: unknown configuration 'Nonesuch' of \

@@ -54,6 +54,7 @@ static const struct {
     {"resnet50", "batch=1,length=32,iterations=2", NULL},
     {"resnet101", "batch=1,length=32,iterations=2", NULL},
     {"vgg16", "batch=1,length=32,iterations=2", NULL},
+    {"gnmt16", "batch=1,length=8,iterations=1", "demand,nvidia,deepum,memharvester,oracle"},
     {"pagerank", "size=12M,iterations=3,chunk=1024", NULL},
     {"wcc", "size=12M,iterations=2,chunk=1024", NULL},
     {"bfs-levels", "size=12M,iterations=4,chunk=1024", NULL},

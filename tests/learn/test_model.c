@@ -57,6 +57,42 @@ static void test_thin(void **state) {
     ff__corpus_fini(&corpus);
 }
 
+/* What a window hides is 0 there, and what it shuffles is all there, the same way each time. */
+static void test_windows(void **state) {
+    struct ff__features features = {0};
+    struct ff__corpus corpus;
+    struct ff__dataset dataset;
+    struct ff__batch plain, shown, again;
+    unsigned moved = 0;
+    (void)state;
+    record(&corpus);
+    assert_int_equal(ff__dataset_build(&dataset, &features, &corpus, 1, FF__SPLIT_STREAMS, 1), 0);
+    assert_int_equal(ff__batch_init(&plain, 1), 0);
+    assert_int_equal(ff__batch_init(&shown, 1), 0);
+    assert_int_equal(ff__batch_init(&again, 1), 0);
+    ff__batch_fill(&plain, &dataset, &dataset.test[0], 1);
+    dataset.shuffled = true;
+    dataset.hidden = 1u << FF__FEATURE_PC;
+    ff__batch_fill(&shown, &dataset, &dataset.test[0], 1);
+    ff__batch_fill(&again, &dataset, &dataset.test[0], 1);
+    assert_memory_equal(shown.ids[0], again.ids[0], sizeof again.ids[0]);
+    uint64_t sums[2] = {0};
+    for (uint32_t t = 0; t < FF__WINDOW; t++) {
+        sums[0] += plain.ids[0][t][FF__FEATURE_PAGE];
+        sums[1] += shown.ids[0][t][FF__FEATURE_PAGE];
+        moved += plain.ids[0][t][FF__FEATURE_PAGE] != shown.ids[0][t][FF__FEATURE_PAGE];
+        assert_int_equal(shown.ids[0][t][FF__FEATURE_PC], 0);
+    }
+    assert_int_equal(sums[0], sums[1]);
+    assert_true(moved > FF__WINDOW / 2);
+    ff__batch_fini(&plain);
+    ff__batch_fini(&shown);
+    ff__batch_fini(&again);
+    ff__dataset_fini(&dataset);
+    ff__features_fini(&features);
+    ff__corpus_fini(&corpus);
+}
+
 /* Nothing of a stream for testing is trained on, by streams or by time. */
 static void test_split(void **state) {
     (void)state;
@@ -222,10 +258,10 @@ static void test_links(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_corpus),    cmocka_unit_test(test_thin),
-        cmocka_unit_test(test_split),     cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_types),
-        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_corpus),  cmocka_unit_test(test_thin),
+        cmocka_unit_test(test_windows), cmocka_unit_test(test_split),
+        cmocka_unit_test(test_resume),  cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_types),   cmocka_unit_test(test_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

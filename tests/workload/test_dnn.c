@@ -22,6 +22,7 @@ static const struct {
     {"resnet50", 25557032},
     {"resnet101", 44549160},
     {"vgg16", 138357544},
+    {"gnmt16", 277718593},
     {"mobilenet-v3", 5483032},
     {"resnet152", 60192808},
     {"resnet200", 64673832},
