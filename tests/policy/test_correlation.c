@@ -5,7 +5,11 @@ static const struct ff_prefetch_policy *hooks(void) {
     return &ff__prefetch_correlation;
 }
 
-static void prepare(void) {}
+static bool faulted_end;
+
+static void prepare(void) {
+    instance_set(&policy, "faulted_end", faulted_end);
+}
 
 /* ---- Figure 7 ---- */
 
@@ -31,19 +35,60 @@ static void test_figure_7(void **state) {
 
 /* ---- chaining ---- */
 
-static void test_chain(void **state) {
-    (void)state;
+/* Kernel 0 has one fault, which brings the rest of it: its end stays, unless it is that of faults
+ * alone, when it is where it begins. */
+static void check_chain(const uint32_t *kernel_0) {
     open_policy("kernels", 2);
     learn_three(2);
     tell(FF_EVENT_LAUNCH, 0, FF_NONE);
     tell(FF_EVENT_FAULT, 0, 1);
     expect(LIST(2, 3, 11, 12, 21, 22, 23));
     tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
-    tell(FF_EVENT_LAUNCH, 1, FF_NONE); /* as predicted: on with kernel 0, which had one fault */
-    expect(LIST(1));
+    tell(FF_EVENT_LAUNCH, 1, FF_NONE); /* as predicted: on with kernel 0 */
+    expect(kernel_0);
     tell(FF_EVENT_LAUNCH_END, 1, FF_NONE);
     tell(FF_EVENT_LAUNCH, 0, FF_NONE); /* not as predicted */
     expect(NOTHING);
+    close_policy();
+}
+
+static void test_chain(void **state) {
+    (void)state;
+    check_chain(LIST(1, 2, 3));
+    faulted_end = true;
+    check_chain(LIST(1));
+    faulted_end = false;
+}
+
+/* A walk that has not come to its end when the next kernel begins says nothing of where that is. */
+static void test_end_of_an_unfinished_walk(void **state) {
+    (void)state;
+    open_policy("kernels", 1);
+    learn_three(2);
+    run(0, LIST(1)); /* nothing is asked for meanwhile */
+    run(1, LIST(11));
+    run(2, LIST(21));
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    tell(FF_EVENT_FAULT, 0, 1);
+    expect(LIST(2, 3, 11, 12));
+    close_policy();
+}
+
+/* Where the successors do not lead to the end block, it is the last that they led to. */
+static void test_end_of_the_walk(void **state) {
+    (void)state;
+    open_policy("kernels", 1);
+    learn_three(2);
+    hooks()->base.block_freed(policy.state, 3);
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    tell(FF_EVENT_FAULT, 0, 1);
+    expect(LIST(2));
+    tell(FF_EVENT_LAUNCH_END, 0, FF_NONE);
+    run(1, LIST(11));
+    run(2, LIST(21));
+    tell(FF_EVENT_LAUNCH, 0, FF_NONE);
+    tell(FF_EVENT_FAULT, 0, 1);
+    expect(LIST(2, 11, 12));
     close_policy();
 }
 
@@ -58,7 +103,7 @@ static void test_four_kernels(void **state) {
     close_policy();
 }
 
-/* Start and end are the first and the last fault of the latest execution that had any. */
+/* Start is the first fault of the latest execution that had any, end the last. */
 static void test_start_and_end(void **state) {
     (void)state;
     open_policy("kernels", 1);
@@ -201,12 +246,19 @@ static void test_inactive(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figure_7),     cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_four_kernels), cmocka_unit_test(test_start_and_end),
-        cmocka_unit_test(test_no_end),       cmocka_unit_test(test_fault_begins_anew),
-        cmocka_unit_test(test_wait),         cmocka_unit_test(test_fault),
-        cmocka_unit_test(test_freed),        cmocka_unit_test(test_predicted),
+        cmocka_unit_test(test_figure_7),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_four_kernels),
+        cmocka_unit_test(test_start_and_end),
+        cmocka_unit_test(test_no_end),
+        cmocka_unit_test(test_fault_begins_anew),
+        cmocka_unit_test(test_wait),
+        cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_freed),
+        cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_inactive),
+        cmocka_unit_test(test_end_of_the_walk),
+        cmocka_unit_test(test_end_of_an_unfinished_walk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,16 +30,17 @@ struct walk {
 struct device_walk {
     struct walk walk;
     uint32_t last_block; /* of this execution's faults; FF_NONE: none yet */
+    uint32_t last_met;   /* the same, or what the walk has met since in this kernel */
 };
 
 struct correlation {
     struct ff__expected expected;
     uint32_t stamp, most_blocks; /* to visit: as many as a table has rows */
-    bool tree;
+    bool tree, faulted_end;
     struct device_walk devices[FF_TIERS_MAX];
 };
 
-enum { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, TREE, PARAMS };
+enum { MEMORY, KERNELS, ROWS, WAYS, SUCCESSORS, TREE, FAULTED_END, PARAMS };
 
 /* The paper's best: N = 32, configuration 9 of its Table 6. The memory is ours: the paper gives no
  * bound. */
@@ -53,6 +54,8 @@ static const struct ff_param params[PARAMS + 1] = {
     [SUCCESSORS] = {"successors", FF_PARAM_INT, 4, 1, 16, "successors recorded per block"},
     [TREE] = {"tree", FF_PARAM_BOOL, 0, 0, 1,
               "a fault brings what the driver's tree brings, not its whole block"},
+    [FAULTED_END] = {"faulted_end", FF_PARAM_BOOL, 0, 0, 1,
+                     "a kernel's end block is its last fault's, whatever was prefetched since"},
 };
 
 static size_t walk_size(const int64_t *values) {
@@ -73,9 +76,10 @@ static int init(void *state, const struct ff_policy_env *env) {
     unsigned char *walks = (unsigned char *)env->arena + rest.arena_size;
     correlation->expected.limit = (uint32_t)value[KERNELS];
     correlation->tree = value[TREE] != 0;
+    correlation->faulted_end = value[FAULTED_END] != 0;
     correlation->most_blocks = (uint32_t)(walk_size(value) / sizeof(uint32_t));
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++) {
-        correlation->devices[tier].last_block = FF_NONE;
+        correlation->devices[tier].last_block = correlation->devices[tier].last_met = FF_NONE;
         correlation->devices[tier].walk.blocks = (void *)(walks + tier * walk_size(value));
     }
     return ff__expected_start(&correlation->expected, &rest, &shape, false);
@@ -144,6 +148,8 @@ static uint32_t next_block(struct correlation *correlation, uint32_t tier) {
         return FF_NONE;
     uint32_t block = walk->blocks[walk->head++];
     meet(correlation, walk, table, block);
+    if (walk->turn == correlation->expected.sequences[tier].now)
+        correlation->devices[tier].last_met = block;
     return block;
 }
 
@@ -175,18 +181,31 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
 
 /* ---- learning ---- */
 
-/* The end block is that of the latest fault before the next kernel begins. */
+/* The table's end block "points to the last UM block prefetched": what the walk of the latest fault
+ * met last, or the block that faulted if it met nothing. A walk that has not come to an end yet
+ * says nothing of it. With faulted_end=1 it is the block that "lastly faulted right before" the
+ * next kernel, which section 4.2 says of it, too. */
+static void capture_end(struct correlation *correlation, uint32_t tier) {
+    struct ff__expected *expected = &correlation->expected;
+    const struct device_walk *device = &correlation->devices[tier];
+    const struct walk *walk = &device->walk;
+    uint64_t turn = expected->sequences[tier].now;
+    struct ff__block_table *table = ff__launch_table(expected, tier, turn);
+    uint32_t last = correlation->faulted_end ? device->last_block : device->last_met;
+    bool goes_on = walk->active && walk->turn == turn && walk->head != walk->tail;
+    if (!table || device->last_block == FF_NONE)
+        return;
+    if (goes_on && !correlation->faulted_end && table->end != FF_NONE)
+        return;
+    bool is_freed = ff__row_find(&expected->tables, table, last) == FF_NONE;
+    table->end = is_freed ? FF_NONE : last;
+}
+
 static void on_launch_event(struct correlation *correlation, const struct ff_event *event) {
     struct device_walk *device = &correlation->devices[event->tier];
-    struct ff__expected *expected = &correlation->expected;
-    struct ff__block_table *ended =
-        ff__launch_table(expected, event->tier, expected->sequences[event->tier].now);
-    if (ended && device->last_block != FF_NONE)
-        ended->end = ff__row_find(&expected->tables, ended, device->last_block) == FF_NONE
-                         ? FF_NONE /* it has been freed */
-                         : device->last_block;
-    device->last_block = FF_NONE;
-    if (!ff__expected_launch(expected, event->tier, event->launch))
+    capture_end(correlation, event->tier);
+    device->last_block = device->last_met = FF_NONE;
+    if (!ff__expected_launch(&correlation->expected, event->tier, event->launch))
         device->walk.active = false;
 }
 
@@ -205,7 +224,7 @@ static void on_fault_event(struct correlation *correlation, const struct ff_even
         return;
     if (before == FF_NONE)
         table->start = event->block;
-    device->last_block = event->block;
+    device->last_block = device->last_met = event->block;
     begin(correlation, event->tier, sequence->now);
     ff__row_at(&expected->tables, table, recorded.row)->walked = device->walk.stamp;
     meet(correlation, &device->walk, table, event->block);
