@@ -399,8 +399,7 @@ static void make_tables(const struct huvm_repro *work, json_t *tables) {
 static void add_most(const struct huvm_repro *work, const struct ff__repro_plan *plan,
                      json_t *tables) {
     static const char *const bases[] = {STOCK, PREEVICT};
-    json_t *table =
-        ff__repro_table(tables, "abstract", "times faster than another system, at most");
+    json_t *table = NULL;
     for (unsigned i = 0; i < COUNT_OF(bases); i++) {
         double most = (double)NAN;
         for (unsigned r = 0; r < work->row_count; r++) {
@@ -411,6 +410,11 @@ static void add_most(const struct huvm_repro *work, const struct ff__repro_plan 
                 fast->footprint == 1 && fast->share == 100)
                 most = fmax(most, value_of(work, row));
         }
+        if (isnan(most)) /* no case is asked for */
+            continue;
+        if (!table)
+            table =
+                ff__repro_table(tables, "abstract", "times faster than another system, at most");
         ff__repro_row(table, bases[i], ff__repro_number(plan->published, "most"), most);
     }
 }

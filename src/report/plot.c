@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Units of the drawing. */
-#define LEFT      64.0
+#define LEFT      88.0
 #define RIGHT     16.0
 #define TOP       64.0
 #define HEIGHT    240.0
