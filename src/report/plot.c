@@ -12,7 +12,7 @@
 #define RIGHT     16.0
 #define TOP       64.0
 #define HEIGHT    240.0
-#define BELOW     110.0 /* for the names of groups, which are turned */
+#define TURNED    0.71 /* of its length is how far a text at 45 degrees goes to each side */
 #define BAR       9.0
 #define GAP       12.0 /* between groups */
 #define LETTER    6.5
@@ -57,6 +57,19 @@ static void put_label(FILE *out, double x, double y, double turn, const char *an
     fputs("</text>\n", out);
 }
 
+/* What the names of groups, which are turned, need below the axis, and to its left. */
+static double room_of_names(const struct ff__plot *plot) {
+    size_t longest = 0;
+    for (unsigned g = 0; g < plot->group_count; g++)
+        if (strlen(plot->groups[g]) > longest)
+            longest = strlen(plot->groups[g]);
+    return TURNED * LETTER * (double)longest;
+}
+
+static double left_of(const struct ff__plot *plot) {
+    return fmax(LEFT, room_of_names(plot));
+}
+
 static double group_width(const struct ff__plot *plot) {
     return plot->series_count * BAR + GAP;
 }
@@ -97,21 +110,21 @@ static double top_of(const struct ff__plot *plot, double step) {
 }
 
 static void put_axis(FILE *out, const struct ff__plot *plot, double step, double top) {
-    double width = inner_width(plot);
+    double left = left_of(plot), width = inner_width(plot);
     char number[32];
     for (unsigned t = 0; t * step <= top * (1 + 1e-9); t++) {
         double y = TOP + HEIGHT * (1 - t * step / top);
         fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#dddddd\"/>\n",
-                LEFT, y, LEFT + width, y);
+                left, y, left + width, y);
         snprintf(number, sizeof number, "%g", t * step);
-        put_label(out, LEFT - 6, y + 4, 0, "end", number);
+        put_label(out, left - 6, y + 4, 0, "end", number);
     }
     put_label(out, 14, TOP + HEIGHT / 2, -90, "middle", plot->axis);
 }
 
 static void put_bars(FILE *out, const struct ff__plot *plot, double top) {
     for (unsigned g = 0; g < plot->group_count; g++) {
-        double x = LEFT + g * group_width(plot) + GAP / 2;
+        double x = left_of(plot) + g * group_width(plot) + GAP / 2;
         for (unsigned s = 0; s < plot->series_count; s++) {
             double value = plot->series[s].values[g];
             if (!isfinite(value) || value < 0)
@@ -128,7 +141,7 @@ static void put_bars(FILE *out, const struct ff__plot *plot, double top) {
 }
 
 static void put_legend(FILE *out, const struct ff__plot *plot) {
-    double x = LEFT;
+    double x = left_of(plot);
     for (unsigned s = 0; s < plot->series_count; s++) {
         fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>\n",
                 x, TOP - 24, SWATCH, SWATCH, colour_of(s));
@@ -140,14 +153,15 @@ static void put_legend(FILE *out, const struct ff__plot *plot) {
 static int print(FILE *out, const void *self) {
     const struct ff__plot *plot = self;
     double step = step_of(plot), top = top_of(plot, step);
-    double width = LEFT + inner_width(plot) + RIGHT, height = TOP + HEIGHT + BELOW;
+    double width = left_of(plot) + inner_width(plot) + RIGHT,
+           height = TOP + HEIGHT + room_of_names(plot) + 2 * GAP;
     errno = 0;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
             "font-family=\"sans-serif\" font-size=\"11\">\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
             width, height);
-    put_label(out, LEFT, 20, 0, "start", plot->title);
+    put_label(out, left_of(plot), 20, 0, "start", plot->title);
     put_axis(out, plot, step, top);
     put_bars(out, plot, top);
     put_legend(out, plot);
