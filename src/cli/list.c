@@ -422,14 +422,12 @@ static void show(const struct wanted_list wanted[LIST_COUNT]) {
     }
 }
 
-#define WIDTH 78u /* of a line of names */
+#define WIDTH 79u /* of a line of names */
 
-/* What a name has more than the one before it: "-cuda" of a program that is there in OpenCL, too;
- * otherwise nothing. */
-static const char *addition(const char *name, const char *next) {
+/* A program that is there in OpenCL and in CUDA. */
+static bool has_twin(const char *name, const char *next) {
     size_t length = strlen(name);
-    bool twin = next && strncmp(name, next, length) == 0 && strcmp(next + length, "-cuda") == 0;
-    return twin ? next + length : "";
+    return next && strncmp(name, next, length) == 0 && strcmp(next + length, "-cuda") == 0;
 }
 
 /* All names, for a screen of 24 lines. */
@@ -441,16 +439,16 @@ static void show_short(void) {
             if (position(list, name) < i)
                 continue; /* a policy of two kinds */
             char text[80];
-            const char *more = addition(name, lists[list].name_at(i + 1));
-            snprintf(text, sizeof text, more[0] ? "%s[%s]" : "%s", name, more);
-            i += more[0] != '\0';
+            bool twin = has_twin(name, lists[list].name_at(i + 1));
+            snprintf(text, sizeof text, "%s%s", name, twin ? "*" : "");
+            i += twin;
             if (used == 0 || used + strlen(text) + 1 > WIDTH)
                 used = (size_t)printf("%s%-10s", used ? "\n" : "", used ? "" : lists[list].name);
             used += (size_t)printf(" %s", text);
         }
         putchar('\n');
     }
-    puts("More of each: farfault list systems, farfault list systems NAME, and so on.");
+    puts("* also in CUDA: NAME-cuda. More: farfault list systems [NAME], and so on.");
 }
 
 static int write_json(const struct wanted_list wanted[LIST_COUNT],

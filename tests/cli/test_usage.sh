@@ -388,10 +388,11 @@ json by-variable.json false good
 # ---- papers and traces
 
 mistake 2 \
-    'farfault repro: name one paper; there are: uvmsmart, deepum, hlsh, huvm, forest, batches' repro
+    'farfault repro: name one paper; there are: uvmsmart, deepum, hlsh, huvm, forest, ariadne, '\
+'batches, or a FILE.json' repro
 mistake 2 \
     "farfault repro: there is no paper 'x'; there are: uvmsmart, deepum, hlsh, huvm, forest, \
-batches" \
+ariadne, batches, or a FILE.json" \
     repro x
 mistake 2 "farfault repro: --parts: 'x' names no part; there are: benchmarks,*composition" repro \
     forest --parts x
