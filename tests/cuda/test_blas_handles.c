@@ -296,19 +296,22 @@ static void waits_for_events(void **state) {
     float *a = device_memory(sizeof *a), *c = device_memory(sizeof *c);
     const float one = 1;
     CUstream first, second;
-    CUevent event;
+    CUevent event, read;
     (void)state;
     CU_OK(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
     CU_OK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
     CU_OK(cuEventCreate(&event, 0));
+    CU_OK(cuEventCreate(&read, 0));
     *a = 1, *c = 0;
     OK(cublasSetStream(handle, second));
     for (int i = 0; i < 20; i++) {
         float factor = 2;
+        CU_OK(cuStreamWaitEvent(first, read, 0)); /* the product before has read it */
         CU_OK(cuMemsetD32Async((uintptr_t)a, 0x40400000, 1, first)); /* 3 */
         CU_OK(cuEventRecord(event, first));
         CU_OK(cuStreamWaitEvent(second, event, 0));
         OK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &factor, a, 1, a, 1, &one, c, 1));
+        CU_OK(cuEventRecord(read, second));
         factor = 1000;
     }
     wait_for_all();
@@ -317,6 +320,7 @@ static void waits_for_events(void **state) {
     CU_OK(cuStreamDestroy(first));
     CU_OK(cuStreamDestroy(second));
     CU_OK(cuEventDestroy(event));
+    CU_OK(cuEventDestroy(read));
     device_free(a);
     device_free(c);
 }
