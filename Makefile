@@ -62,6 +62,7 @@ stress: all
 	for script in allocators clfft clpeak gegl hashcat openmm pocl pyopencl \
 	    thrust; do \
 	    tests/programs/$$script.sh build/farfault || exit 1; done
+	tests/programs/chromium.sh build/farfault
 	for what in move huge_pages io_uring; do \
 	    TEST_WITHOUT=$$what ctest --test-dir build --output-on-failure -LE $$what \
 	        -R '^(soft|runtime|preload)\.' || exit 1; done

@@ -41,8 +41,8 @@ P=jacobi # in pages of results: the programs of the page
                 -e 's/^    farfault \(.*\)/\1/p'
     done
     "$farfault" --help | sed -n 's/^  farfault \(.*\)/\1/p'
-    for command in run compare sim list record replay import export top probe repro train \
-        predict; do
+    for command in run compare sim list record replay import export report top probe \
+        repro train predict; do
         "$farfault" "$command" --help | sed -n 's/^  farfault \(.*\)/\1/p'
     done
 } | sed -e 's/  *#.*//' -e 's/ [&|<>].*//' >commands

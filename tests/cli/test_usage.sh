@@ -4,8 +4,8 @@
 
 # ---- help and version
 
-for command in '' run compare list sim replay repro record probe import export top train predict \
-    ptx cuda; do
+for command in '' run compare list sim replay repro record probe import export report top \
+    train predict ptx cuda; do
     status 0 $command --help
     has out 'Usage: farfault'
     has out 'Examples:'
@@ -15,8 +15,8 @@ for command in '' run compare list sim replay repro record probe import export t
     [ ! -s err ] || fail "help of '$command' wrote to standard error"
     ! grep '.\{80\}' out || fail "help of '$command' has lines longer than 79"
 done
-for command in run compare list sim replay repro record probe import export top train predict \
-    ptx cuda; do
+for command in run compare list sim replay repro record probe import export report top \
+    train predict ptx cuda; do
     status 0 $command --help
     mv out long
     for words in "$command -h" "$command -?" "help $command"; do
@@ -409,6 +409,8 @@ mistake 2 'farfault import: give a format, or auto, and one file: *' import auto
 mistake 2 'farfault import: nowhere to write to; name a file: --output FILE' import auto x
 mistake 2 'farfault export: give one trace: *' export
 mistake 2 'farfault export: nowhere to write to; name a file: --output FILE' export x
+mistake 2 'farfault report: give one trace or JSON file: *' report
+mistake 2 'farfault report: nowhere to write to; name a file: --output PAGE.html' report x
 mistake 2 'farfault export: --format x: must be perfetto or batches' export x --format x --output y
 
 # ---- what is there is described

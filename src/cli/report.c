@@ -1,0 +1,87 @@
+/* farfault report: a page about a run. */
+#include "report/page/page.h"
+
+#include "cli/cli.h"
+#include "cli/file.h"
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Makes one HTML page of a run: charts, tables and tips. It needs no network.\n"
+    "\n"
+    "Examples:\n"
+    "  farfault report run.trace --output page.html\n"
+    "  farfault report results.json --output page.html\v"
+    "FILE is a trace (farfault record, sim --trace, import), or the JSON of run,\n"
+    "record, compare, sim or replay. A trace shows most.";
+
+static const char trace_mark[] = "\x89"
+                                 "FFT";
+
+static bool is_trace(const struct ff__file *file) {
+    return file->size >= 4 && memcmp(file->bytes, trace_mark, 4) == 0;
+}
+
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static int of_trace(const char *path, json_t **out) {
+    struct ff__run_history *history;
+    struct ff_error error;
+    if (ff__history_read(path, &history, &error))
+        return ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    *out = ff__page_of_trace(history, name_of(path));
+    ff__history_free(history);
+    return 0;
+}
+
+static int of_results(const char *path, const struct ff__file *file, json_t **out) {
+    json_error_t error;
+    const char *why;
+    if (file->size == 0)
+        return ff__complain(FF__EXIT_FAILURE, "%s: the file is empty", path);
+    json_t *results = json_loadb(file->bytes, file->size, 0, &error);
+    if (!results)
+        return ff__complain(FF__EXIT_FAILURE, "%s: neither a trace nor JSON: line %d: %s", path,
+                            error.line, error.text);
+    *out = ff__page_of_results(results, name_of(path), &why);
+    json_decref(results);
+    return *out ? 0 : ff__complain(FF__EXIT_FAILURE, "%s: %s", path, why);
+}
+
+static int read_either(const char *path, json_t **out) {
+    struct ff__file file = {0};
+    int status = ff__file_read(path, &file);
+    bool trace = !status && is_trace(&file);
+    if (!status && !trace)
+        status = of_results(path, &file, out);
+    free(file.bytes); /* a trace may be large */
+    return trace ? of_trace(path, out) : status;
+}
+
+static int report(struct ff__options *options) {
+    const char *to = options->text[FF__OPTION_OUTPUT];
+    json_t *data = NULL;
+    if (options->word_count != 1)
+        return ff__complain(FF__EXIT_USAGE,
+                            "give one trace or JSON file: farfault report FILE --output PAGE.html");
+    if (!to)
+        return ff__complain(FF__EXIT_USAGE, "nowhere to write to; name a file: --output PAGE.html");
+    if (!ff__page_available())
+        return ff__complain(FF__EXIT_FAILURE, "this farfault is built without D3, which its pages "
+                                              "need; build it where libjs-d3 is installed");
+    int status = read_either(options->words[0], &data);
+    if (status)
+        return status;
+    int written = ff__page_write(data, to);
+    json_decref(data);
+    return written ? ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", to, strerror(-written))
+                   : 0;
+}
+
+const struct ff__command ff__command_report = {FF__COMMAND_REPORT, "FILE", help, report, 0};
