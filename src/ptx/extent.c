@@ -53,9 +53,9 @@ static const struct ff__ptx_operand *address_of(const struct ff__ptx_extents *ex
 
 /* Whether every thread that the limits leave comes to the block. */
 static bool is_reached_evenly(const struct ff__ptx_extents *extents, uint32_t block) {
-    for (uint32_t w = 0; w < extents->flow.block_words; w++)
+    for (uint32_t w = 0; w < 2 * extents->flow.block_words; w++)
         for (uint64_t left = extents->controls[block][w]; left != 0; left &= left - 1)
-            if (!extents->branch_affine[64 * w + (uint32_t)__builtin_ctzll(left)])
+            if (!extents->way_affine[64 * w + (uint32_t)__builtin_ctzll(left)])
                 return false;
     return true;
 }
@@ -147,17 +147,17 @@ static void leave_block(struct ff__ptx_extents *extents, const struct state *sta
     const struct ff__ptx_instruction *last = &extents->function->instructions[block->end - 1];
     bool branches = last->opcode == OP(bra) || last->opcode == OP(ret) ||
                     last->opcode == OP(exit) || last->opcode == OP(trap);
-    bool affine = branches;
     for (uint32_t k = 0; k < block->successor_count; k++) {
         uint32_t to = block->successors[k];
         bool only = block->successor_count == 2 && block->successors[0] == block->successors[1];
+        bool affine = branches;
         if (branches && !only)
-            affine &= take_way(extents, state, last, is_rest(extents, block, k));
+            affine = take_way(extents, state, last, is_rest(extents, block, k));
         else
             ff__extent_copy(extents, &extents->edge, state);
+        extents->way_affine[2 * b + (k != 0)] = affine;
         pass_edge(extents, b, to);
     }
-    extents->branch_affine[b] = affine;
 }
 
 static void run_block(struct ff__ptx_extents *extents, uint32_t b) {
@@ -188,7 +188,7 @@ static void sweep(struct ff__ptx_extents *extents, bool first) {
         if (extents->in[b].reached)
             run_block(extents, b);
         else
-            extents->branch_affine[b] = true;
+            extents->way_affine[2 * b] = extents->way_affine[2 * b + 1] = true;
     }
 }
 

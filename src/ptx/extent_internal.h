@@ -104,8 +104,8 @@ struct ff__ptx_extents {
     struct ff__ptx_arena *arena;
     const struct ff__ptx_function *function;
     struct ff__ptx_flow flow;
-    uint32_t *meetings;  /* by block: diverge.h */
-    uint64_t **controls; /* by block: whose branches decide whether it runs */
+    uint64_t **controls; /* by block: set of 2 * block + way: the ways of branches that lead to
+                            it and not to where all their ways meet */
     uint32_t *order;     /* blocks, reversed post-order */
     uint32_t order_count;
     uint32_t *loop_of;  /* by block: the loop whose header it is, or FF__PTX_NONE */
@@ -131,7 +131,7 @@ struct ff__ptx_extents {
     struct state *in;             /* by block */
     struct state now, edge, third;
     struct range *entry_ranges; /* by number of a register */
-    bool *branch_affine;        /* by block: its branch is one of limits */
+    bool *way_affine;           /* by 2 * block + way: limits say exactly who takes it */
     struct ff__ptx_extent *out; /* NULL: not the last sweep */
 };
 

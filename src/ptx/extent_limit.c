@@ -249,8 +249,18 @@ static bool assume_not_equal(const struct ff__ptx_extents *extents, struct state
     return exact;
 }
 
-static bool assume_compared(const struct ff__ptx_extents *extents, struct state *state,
-                            const struct condition *condition, bool holds) {
+/* Whether it is a number of threads, blocks and rounds alone. */
+static bool is_regular(const struct ff__ptx_extents *extents, const struct value *value) {
+    for (uint32_t i = 0; i < value->form.count; i++) {
+        uint32_t atom = value->form.terms[i].atom;
+        if (atom >= LANE && (atom < FIRST_LOOP || atom >= extents->first_step_atom))
+            return false;
+    }
+    return value->has_form;
+}
+
+static bool assume_sides(const struct ff__ptx_extents *extents, struct state *state,
+                         const struct condition *condition, bool holds) {
     static const enum compare opposite[] = {
         [LESS] = GREATER_EQUAL, [LESS_EQUAL] = GREATER, [GREATER] = LESS_EQUAL,
         [GREATER_EQUAL] = LESS, [EQUAL] = NOT_EQUAL,    [NOT_EQUAL] = EQUAL};
@@ -269,6 +279,12 @@ static bool assume_compared(const struct ff__ptx_extents *extents, struct state 
         return assume_not_equal(extents, state, condition, &sides);
     return assume_less(extents, state, condition->view, &sides,
                        compare == LESS || compare == GREATER);
+}
+
+static bool assume_compared(const struct ff__ptx_extents *extents, struct state *state,
+                            const struct condition *condition, bool holds) {
+    bool regular = is_regular(extents, &condition->a) && is_regular(extents, &condition->b);
+    return assume_sides(extents, state, condition, holds) && regular;
 }
 
 static bool assume_part(const struct ff__ptx_extents *extents, struct state *state,

@@ -161,30 +161,51 @@ static int find_loops(struct preparing *all) {
 static bool may_part(const struct ff__ptx_extents *extents, uint32_t b) {
     const struct ff__ptx_block *block = &extents->flow.blocks[b];
     const struct ff__ptx_instruction *last = &extents->function->instructions[block->end - 1];
-    return block->successor_count > 1 || (last->opcode != OP(bra) && last->guard != FF__PTX_NONE);
+    return block->successor_count > 1 || last->guard != FF__PTX_NONE;
+}
+
+/* The blocks that one way of a block leads to, up to where all its ways meet. */
+static void reach(struct preparing *all, uint32_t from, uint32_t meeting, uint64_t *seen,
+                  uint32_t *stack) {
+    const struct ff__ptx_flow *flow = &all->extents->flow;
+    uint32_t depth = 0;
+    memset(seen, 0, flow->block_words * sizeof *seen);
+    if (from == meeting)
+        return;
+    ff__ptx_put(seen, from);
+    stack[depth++] = from;
+    while (depth != 0) {
+        const struct ff__ptx_block *block = &flow->blocks[stack[--depth]];
+        for (uint32_t k = 0; k < block->successor_count; k++) {
+            uint32_t next = block->successors[k];
+            if (next == meeting || ff__ptx_in(seen, next))
+                continue;
+            ff__ptx_put(seen, next);
+            stack[depth++] = next;
+        }
+    }
 }
 
 static bool find_controls(struct preparing *all) {
     struct ff__ptx_extents *extents = all->extents;
-    uint32_t blocks = extents->flow.block_count, words = extents->flow.block_words;
-    uint64_t *between = need(all, words, sizeof *between);
-    extents->meetings = ff__ptx_meetings(&extents->flow);
+    const struct ff__ptx_flow *flow = &extents->flow;
+    uint32_t blocks = flow->block_count, words = flow->block_words;
+    const uint32_t *meetings = ff__ptx_meetings(flow);
+    uint64_t *seen = need(all, words, sizeof *seen);
+    uint32_t *stack = need(all, blocks, sizeof *stack);
     extents->controls = need(all, blocks, sizeof *extents->controls);
-    if (extents->controls == NULL || extents->meetings == NULL || between == NULL)
+    if (extents->controls == NULL || meetings == NULL || stack == NULL || seen == NULL)
         return false;
     for (uint32_t b = 0; b < blocks; b++)
-        if ((extents->controls[b] = need(all, words, sizeof **extents->controls)) == NULL)
+        if ((extents->controls[b] = need(all, 2ul * words, sizeof **extents->controls)) == NULL)
             return false;
-    for (uint32_t b = 0; b < blocks; b++) {
-        if (!may_part(extents, b))
-            continue;
-        memset(between, 0, words * sizeof *between);
-        if (!ff__ptx_between(&extents->flow, extents->meetings, b, between))
-            return false;
-        for (uint32_t other = 0; other < blocks; other++)
-            if (ff__ptx_in(between, other))
-                ff__ptx_put(extents->controls[other], b);
-    }
+    for (uint32_t b = 0; b < blocks; b++)
+        for (uint32_t k = 0; may_part(extents, b) && k < flow->blocks[b].successor_count; k++) {
+            reach(all, flow->blocks[b].successors[k], meetings[b], seen, stack);
+            for (uint32_t other = 0; other < blocks; other++)
+                if (ff__ptx_in(seen, other))
+                    ff__ptx_put(extents->controls[other], 2 * b + (k != 0));
+        }
     return true;
 }
 
@@ -464,7 +485,7 @@ static bool make_room(struct preparing *all) {
     extents->entry_ranges = need(all, extents->number_count, sizeof *extents->entry_ranges);
     extents->singles = need(all, registers, sizeof *extents->singles);
     extents->conditions = need(all, registers, sizeof *extents->conditions);
-    extents->branch_affine = need(all, blocks, sizeof *extents->branch_affine);
+    extents->way_affine = need(all, 2ul * blocks, sizeof *extents->way_affine);
     extents->in = need(all, blocks, sizeof *extents->in);
     if (extents->in == NULL || !make_state(all, &extents->now) ||
         !make_state(all, &extents->edge) || !make_state(all, &extents->third))

@@ -316,7 +316,11 @@ static struct value bitwise(const struct stepping *at) {
     uint8_t bits = view_of(at->instruction->types[0]).bits;
     struct value a = operand(at, 1), b = operand(at, 2);
     uint32_t opcode = at->instruction->opcode;
-    int64_t constant;
+    int64_t constant, other;
+    if (is_constant(&a, &constant) && is_constant(&b, &other))
+        return of_constant(opcode == OP(and)  ? constant & other
+                           : opcode == OP(or) ? constant | other
+                                              : constant ^ other);
     if (opcode == OP(and) && is_constant(&b, &constant))
         return keep_bits(at, a, constant, bits);
     if (opcode == OP(and) && is_constant(&a, &constant))
