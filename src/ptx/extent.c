@@ -53,6 +53,8 @@ static const struct ff__ptx_operand *address_of(const struct ff__ptx_extents *ex
 
 /* Whether every thread that the limits leave comes to the block. */
 static bool is_reached_evenly(const struct ff__ptx_extents *extents, uint32_t block) {
+    if (extents->uneven[block])
+        return false;
     for (uint32_t w = 0; w < 2 * extents->flow.block_words; w++)
         for (uint64_t left = extents->controls[block][w]; left != 0; left &= left - 1)
             if (!extents->way_affine[64 * w + (uint32_t)__builtin_ctzll(left)])
@@ -98,8 +100,7 @@ static void see_access(struct ff__ptx_extents *extents, const struct state *stat
     if (size != 0 && !out->never)
         set_interval(extents, here, address, operand->offset, size, out);
     if (out->kind == FF__PTX_BOUND && even && address->has_form &&
-        is_reached_evenly(extents, block) &&
-        ff__extent_is_dense(extents, here, &address->form, size))
+        is_reached_evenly(extents, block) && ff__extent_is_dense(extents, here, &address->form))
         out->kind = FF__PTX_EXACT;
 }
 
@@ -175,6 +176,7 @@ static void sweep(struct ff__ptx_extents *extents, bool first) {
         extents->in[extents->order[i]].reached = false;
     struct state *start = &extents->in[0];
     start->reached = true;
+    start->lossy = false;
     start->limit_count = 0;
     for (uint32_t n = 0; n < extents->number_count; n++)
         start->values[n] =

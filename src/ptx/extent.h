@@ -11,7 +11,7 @@
 struct ff__ptx_extents; /* what is known of a kernel before its launches */
 
 enum ff__ptx_extent_kind {
-    FF__PTX_EXACT,  /* each byte of the interval is accessed */
+    FF__PTX_EXACT,  /* each page that the interval touches is accessed */
     FF__PTX_BOUND,  /* no byte outside the interval is */
     FF__PTX_UNKNOWN /* anything may be */
 };

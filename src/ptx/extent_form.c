@@ -184,7 +184,7 @@ bool ff__extent_view(const struct ff__ptx_extents *extents, const struct state *
     return true;
 }
 
-/* ---- forms without holes ---- */
+/* ---- forms without large holes ---- */
 
 /* A number of a sum: all multiples of `factor` from 0 to `factor` x `last`. */
 struct digit {
@@ -199,10 +199,9 @@ static void insert(struct digit *digits, uint32_t *count, wide factor, wide last
     digits[at] = (struct digit){factor, last};
 }
 
-/* Whether sums of the digits reach each multiple of `unit`, where each reaches `span` units more
- * than a multiple: what the next one's step may leave out at most. */
-static bool covers(const struct digit *digits, uint32_t count, wide unit) {
-    wide span = unit;
+/* Whether sums of the digits leave out no more than `gap` from one to the next. */
+static bool covers(const struct digit *digits, uint32_t count, wide gap) {
+    wide span = gap;
     for (uint32_t i = 0; i < count; i++) {
         if (digits[i].last == 0)
             continue;
@@ -222,7 +221,7 @@ static bool is_regular(const struct ff__ptx_extents *extents, uint32_t atom, boo
     return loop->even || (limited && !loop->ragged);
 }
 
-/* Whether a limit's form has no holes between its least and greatest value. */
+/* Whether a limit's form has each value between its least and its greatest. */
 static bool is_dense_limit(const struct ff__ptx_extents *extents, const struct limit *limit) {
     struct digit digits[TERMS];
     uint32_t count = 0;
@@ -236,27 +235,51 @@ static bool is_dense_limit(const struct ff__ptx_extents *extents, const struct l
     return covers(digits, count, 1);
 }
 
-static bool shares(const struct limit *limit, const struct form *form) {
-    for (uint32_t i = 0; i < limit->form.count; i++)
-        if (ff__extent_factor(form, limit->form.terms[i].atom) != 0)
-            return true;
-    return false;
+/* A digit of an address: what one limit says of some of its atoms. */
+static bool add_limit(const struct limit *limit, struct form *rest, struct digit *digits,
+                      uint32_t *count) {
+    struct sum sum = {0, 0};
+    int64_t times;
+    if (!take_limit(limit, rest, &sum, &times))
+        return false;
+    insert(digits, count, times, (wide)limit->range.high - limit->range.low);
+    return true;
 }
 
+enum { SHARED_NONE, SHARED_FORM, SHARED_LIMIT };
+
+/* Whether a limit has atoms of the form, or of limits before it. */
+static uint32_t shares(const struct state *state, uint32_t number, const struct form *form) {
+    const struct form *limit = &state->limits[number].form;
+    uint32_t shared = SHARED_NONE;
+    for (uint32_t i = 0; i < limit->count; i++) {
+        if (ff__extent_factor(form, limit->terms[i].atom) != 0)
+            shared = SHARED_FORM;
+        for (uint32_t k = 0; k < number; k++)
+            if (!state->limits[k].defines &&
+                ff__extent_factor(&state->limits[k].form, limit->terms[i].atom) != 0)
+                return SHARED_LIMIT;
+    }
+    return shared;
+}
+
+/* Limits of other atoms must be such that a thread comes here, too. */
 bool ff__extent_is_dense(const struct ff__ptx_extents *extents, const struct state *state,
-                         const struct form *form, uint32_t size) {
+                         const struct form *form) {
     struct digit digits[LIMITS + TERMS];
     struct form rest = *form;
     uint32_t count = 0;
+    if (state->lossy)
+        return false;
     for (uint32_t i = 0; i < state->limit_count; i++) {
         const struct limit *limit = &state->limits[i];
-        struct sum sum = {0, 0};
-        int64_t times;
-        if (!shares(limit, form))
+        if (limit->defines)
             continue;
-        if (!take_limit(limit, &rest, &sum, &times) || !is_dense_limit(extents, limit))
+        uint32_t shared = shares(state, i, form);
+        if (shared == SHARED_LIMIT ||
+            (shared == SHARED_FORM && !add_limit(limit, &rest, digits, &count)) ||
+            !is_dense_limit(extents, limit))
             return false;
-        insert(digits, &count, times, (wide)limit->range.high - limit->range.low);
     }
     for (uint32_t i = 0; i < rest.count; i++) {
         struct range range = extents->ranges[rest.terms[i].atom];
@@ -264,5 +287,5 @@ bool ff__extent_is_dense(const struct ff__ptx_extents *extents, const struct sta
             return false;
         insert(digits, &count, rest.terms[i].factor, (wide)range.high - range.low);
     }
-    return covers(digits, count, size);
+    return covers(digits, count, FF_PAGE_SIZE);
 }

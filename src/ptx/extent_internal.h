@@ -12,6 +12,7 @@
 #include "ptx/diverge.h"
 #include "ptx/extent.h"
 #include "ptx/flow.h"
+#include <farfault/mask.h>
 
 enum { TID = 0, CTAID = 3, LANE = 6, WARP = 7, FIRST_LOOP = 8 }; /* atoms */
 
@@ -55,10 +56,12 @@ struct limit {
     struct view view;
     struct form form;
     struct range range;
+    bool defines; /* it says how an atom comes from others, not which threads are here */
 };
 
 struct state {
     bool reached;
+    bool lossy; /* there was no room for a limit */
     uint32_t limit_count;
     struct limit limits[LIMITS];
     struct value *values; /* of the registers that are written at several places */
@@ -106,7 +109,9 @@ struct ff__ptx_extents {
     struct ff__ptx_flow flow;
     uint64_t **controls; /* by block: set of 2 * block + way: the ways of branches that lead to
                             it and not to where all their ways meet */
-    uint32_t *order;     /* blocks, reversed post-order */
+    bool *uneven;    /* by block: ways that meet here, or before, leave threads that no limit tells
+                        from others */
+    uint32_t *order; /* blocks, reversed post-order */
     uint32_t order_count;
     uint32_t *loop_of;  /* by block: the loop whose header it is, or FF__PTX_NONE */
     bool *loops_around; /* by block: it is in a loop */
@@ -158,9 +163,9 @@ struct range ff__extent_value_range(const struct ff__ptx_extents *extents,
 /* The value as it is read: its constant is moved so that all is in the view. False: it is not. */
 bool ff__extent_view(const struct ff__ptx_extents *extents, const struct state *state,
                      struct view view, struct value *value);
-/* Whether it covers all from its least to its greatest value, if `size` bytes are accessed. */
+/* Whether an address in this form comes to each page between its least and greatest value. */
 bool ff__extent_is_dense(const struct ff__ptx_extents *extents, const struct state *state,
-                         const struct form *form, uint32_t size);
+                         const struct form *form);
 
 /* ---- limits: extent_limit.c ---- */
 

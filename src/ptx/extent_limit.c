@@ -85,8 +85,10 @@ static void add_plain(const struct ff__ptx_extents *extents, struct state *state
             state->reached = false;
         return;
     }
-    if (!normalize(&limit))
+    if (!normalize(&limit)) {
+        state->lossy = true;
         return;
+    }
     struct range before = ff__extent_range(extents, state, &limit.form);
     struct range now = {limit.range.low > before.low ? limit.range.low : before.low,
                         limit.range.high < before.high ? limit.range.high : before.high};
@@ -96,10 +98,14 @@ static void add_plain(const struct ff__ptx_extents *extents, struct state *state
         return;
     limit.range = now;
     struct limit *known = find(state, &limit);
-    if (known == NULL && state->limit_count < LIMITS)
+    if (known != NULL)
+        limit.defines &= known->defines;
+    else if (state->limit_count < LIMITS)
         known = &state->limits[state->limit_count++];
     if (known != NULL)
         *known = limit;
+    else
+        state->lossy = true;
 }
 
 static void keep(struct state *state, const struct limit *limit) {
@@ -323,6 +329,7 @@ bool ff__extent_assume(const struct ff__ptx_extents *extents, struct state *stat
 void ff__extent_copy(const struct ff__ptx_extents *extents, struct state *to,
                      const struct state *from) {
     to->reached = from->reached;
+    to->lossy = from->lossy;
     to->limit_count = from->limit_count;
     memcpy(to->limits, from->limits, from->limit_count * sizeof *from->limits);
     memcpy(to->values, from->values, extents->number_count * sizeof *from->values);
@@ -427,6 +434,7 @@ void ff__extent_join(struct ff__ptx_extents *extents, struct state *to, struct s
             join_value(extents, to, from, n,
                        extents->joins[block].atoms == NULL ? FF__PTX_NONE
                                                            : extents->joins[block].atoms[n]);
+    to->lossy |= from->lossy;
     to->limit_count = joined->limit_count;
     memcpy(to->limits, joined->limits, joined->limit_count * sizeof *joined->limits);
 }

@@ -209,6 +209,37 @@ static bool find_controls(struct preparing *all) {
     return true;
 }
 
+static uint32_t direct_dominator(const struct preparing *all, uint32_t b) {
+    const struct ff__ptx_extents *extents = all->extents;
+    for (uint32_t i = all->place[b]; i-- > 0;)
+        if (ff__ptx_in(all->dominators[b], extents->order[i]))
+            return extents->order[i];
+    return b;
+}
+
+/* Where ways meet, all threads are together again that were where they began to part; or some went
+ * another way, and limits do not tell which. */
+static bool find_uneven(struct preparing *all) {
+    struct ff__ptx_extents *extents = all->extents;
+    uint32_t blocks = extents->flow.block_count, words = extents->flow.block_words;
+    uint32_t *forward = need(all, blocks, sizeof *forward);
+    extents->uneven = need(all, blocks, sizeof *extents->uneven);
+    if (extents->uneven == NULL || forward == NULL)
+        return false;
+    for (uint32_t i = 0; i < extents->order_count; i++) {
+        const struct ff__ptx_block *block = &extents->flow.blocks[extents->order[i]];
+        for (uint32_t k = 0; k < block->successor_count; k++)
+            forward[block->successors[k]] += all->place[block->successors[k]] > i;
+    }
+    for (uint32_t i = 0; i < extents->order_count; i++) {
+        uint32_t b = extents->order[i], before = direct_dominator(all, b);
+        bool together = memcmp(extents->controls[b], extents->controls[before],
+                               2ul * words * sizeof **extents->controls) == 0;
+        extents->uneven[b] = extents->uneven[before] || (forward[b] > 1 && !together);
+    }
+    return true;
+}
+
 /* ---- registers ---- */
 
 /* Whether what an instruction writes is there whenever the other one runs. */
@@ -515,7 +546,7 @@ static int prepare(struct preparing *all) {
     if (code != 0)
         return code;
     all->needed = need(all, extents->function->register_count, sizeof *all->needed);
-    if (all->needed == NULL || !find_controls(all) || !find_writers(all))
+    if (all->needed == NULL || !find_controls(all) || !find_uneven(all) || !find_writers(all))
         return -ENOMEM;
     find_needed(all);
     extents->complete = true;

@@ -188,7 +188,7 @@ static struct value product(const struct stepping *at, const struct value *a,
 /* a - result * `times` is in [0, rest]. */
 static void remember_rest(const struct stepping *at, const struct value *a,
                           const struct value *result, int64_t times, int64_t rest) {
-    struct limit limit = {.kind = LIMIT_PLAIN, .range = {0, rest}};
+    struct limit limit = {.kind = LIMIT_PLAIN, .range = {0, rest}, .defines = true};
     if (a->has_form && result->has_form &&
         ff__extent_add(&a->form, &result->form, -times, &limit.form))
         ff__extent_limit(at->extents, at->state, &limit);
@@ -355,6 +355,7 @@ static struct value least_or_most(const struct stepping *at, bool least) {
     const struct value *const others[] = {&a, &b};
     for (uint32_t i = 0; i < 2; i++) {
         struct limit limit = {.kind = LIMIT_PLAIN,
+                              .defines = true,
                               .range = {least ? SMALLEST : 0, least ? 0 : LARGEST}};
         if (others[i]->has_form && ff__extent_add(&result.form, &others[i]->form, -1, &limit.form))
             ff__extent_limit(at->extents, at->state, &limit);

@@ -85,10 +85,8 @@ void ff__ptx_record_end(struct ff__ptx_recording *recording) {
     (void)recording;
 }
 
-static inline bool is_touched(uint32_t pc, uint64_t address) {
-    const struct touched *touched = find_touched(pc, address / PAGE);
-    uint64_t sector = address % PAGE / SECTOR;
-    return touched->page != 0 && (touched->sectors[sector / 64] >> (sector % 64) & 1) != 0;
+static inline bool is_touched(uint32_t pc, uint64_t page) {
+    return find_touched(pc, page)->page != 0;
 }
 
 #endif
