@@ -7,6 +7,7 @@
 #include "ptx/compile.h"
 #include "ptx/emit.h"
 #include "ptx/identity.h"
+#include "ptx/inline.h"
 #include "ptx/object.h"
 #include "ptx/read.h"
 #include "ptx/source_name.h"
@@ -308,6 +309,8 @@ static int load(struct ff__ptx_program *program, const char *text, size_t size,
     build->options =
         (struct ff__ptx_emit_options){.record = options->record, .yields = options->yields};
     int code = ff__ptx_read(text, size, &program->module, error);
+    if (code == 0 && options->analyzed && ff__ptx_inline(program->module) != 0)
+        code = ff__fail(error, -ENOMEM, "not enough memory for a PTX module");
     if (code == 0)
         code = plan(program, error);
     if (code == 0)

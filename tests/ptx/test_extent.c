@@ -365,7 +365,7 @@ static void check_module(unsigned number, uint32_t *told) {
 static void holds_of_random_kernels(void **state) {
     uint32_t told = 0;
     (void)state;
-    for (unsigned i = 0; i < MODULES; i++)
+    for (unsigned i = 0; i < MODULES + long_run_repeats(); i++)
         check_module(i, &told);
     print_message("%u accesses of random kernels are bounded to less than half\n", told);
     assert_true(told > 100);

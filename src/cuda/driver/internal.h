@@ -246,8 +246,9 @@ struct CUfunc_st {
     const struct ff__ptx_function *code;
     struct ff__ptx_kernel *kernel; /* atomic; NULL: not loaded yet */
     const char *name;
-    int (*native)(void *argument); /* NULL: of a module */
-    bool races;                    /* atomic: it was said */
+    int (*native)(void *argument);            /* NULL: of a module */
+    bool races;                               /* atomic: it was said */
+    struct ff__cuda_working_set *working_set; /* NULL: not looked for (working_set.h) */
     int dynamic_shared; /* bytes that a launch may ask for, if the program said so; else -1 */
 };
 /* What a launch may ask for; the function is loaded. */
@@ -261,6 +262,7 @@ struct CUmod_st {
     uint32_t function_count;
     uint32_t version, arch; /* of the PTX */
     struct CUlib_st *library;
+    bool brings; /* what launches access is brought before they begin */
 };
 
 /* An error of the context's kernels, if there is one: the context has it from now on. The lock is

@@ -4,6 +4,7 @@
 #include "cuda/driver/internal.h"
 
 #include "base/error.h"
+#include "cuda/driver/working_set.h"
 #include "preload/preload.h"
 #include "ptx/fatbin.h"
 #include "ptx/program.h"
@@ -94,7 +95,8 @@ static CUresult no_binary(const struct ff__ptx_images *images) {
 }
 
 static CUresult load_text(CUmodule module, const struct ff__image *image) {
-    const struct ff__ptx_options options = {.record = ff_records_accesses(ff__cuda_farfault())};
+    const struct ff__ptx_options options = {.record = ff_records_accesses(ff__cuda_farfault()),
+                                            .analyzed = module->brings};
     struct ff_error error;
     char *text;
     size_t size;
@@ -160,6 +162,8 @@ static void free_module(CUmodule module) {
         ff_places_keep(ff__cuda_farfault());
         ff__ptx_unload(module->program);
     }
+    for (uint32_t i = 0; i < module->function_count; i++)
+        ff__cuda_working_set_free(module->functions[i].working_set);
     free(module->functions);
     free(module);
 }
@@ -169,6 +173,7 @@ static CUresult make_module(CUcontext context, const void *bytes, size_t size, C
     if (module == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     module->context = context;
+    module->brings = ff__cuda_brings_working_sets();
     CUresult result = load_image(module, bytes, size);
     if (result == CUDA_SUCCESS)
         result = make_functions(module);

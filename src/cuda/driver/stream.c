@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cuda/driver/graph.h"
+#include "cuda/driver/working_set.h"
 #include "preload/preload.h"
 #include "runtime/stream.h"
 
@@ -123,6 +124,7 @@ static CUresult run(CUstream stream, ff_kernel_fn function, size_t items, const 
 
 static CUresult launch(CUstream stream, const struct ff__cuda_command *command) {
     struct ff_error error;
+    ff__cuda_working_set_bring(command->kernel.function, stream, &command->kernel.launch);
     return ff__cuda_result(ff__ptx_launch(ff__cuda_farfault(), stream->queue,
                                           command->kernel.function->kernel, &command->kernel.launch,
                                           &error),
