@@ -63,7 +63,7 @@ static bool is_reached_evenly(const struct ff__ptx_extents *extents, uint32_t bl
 }
 
 static void set_interval(const struct ff__ptx_extents *extents, const struct state *state,
-                         const struct value *address, int64_t offset, uint32_t size,
+                         const struct extent_value *address, int64_t offset, uint32_t size,
                          struct ff__ptx_extent *out) {
     struct range range = ff__extent_value_range(extents, state, address);
     int64_t low, high;
@@ -94,7 +94,7 @@ static void see_access(struct ff__ptx_extents *extents, const struct state *stat
                ff__extent_assume(extents, here, instruction->guard, !instruction->guard_negated);
     out->never = !here->reached;
     uint32_t number = extents->number_of[operand->index];
-    const struct value *address =
+    const struct extent_value *address =
         number == FF__PTX_NONE ? &extents->singles[operand->index] : &here->values[number];
     out->parameter = address->base;
     if (size != 0 && !out->never)
@@ -109,7 +109,7 @@ static void see_access(struct ff__ptx_extents *extents, const struct state *stat
 static void pass_edge(struct ff__ptx_extents *extents, uint32_t from, uint32_t to) {
     struct state *edge = &extents->edge;
     uint32_t number = extents->loop_of[to];
-    struct loop *loop = number != FF__PTX_NONE ? &extents->loops[number] : NULL;
+    struct extent_loop *loop = number != FF__PTX_NONE ? &extents->loops[number] : NULL;
     if (loop != NULL && ff__ptx_in(loop->blocks, from)) {
         for (uint32_t n = 0; n < extents->number_count && edge->reached; n++)
             edge->values[n].range = ff__extent_value_range(extents, edge, &edge->values[n]);
@@ -179,9 +179,9 @@ static void sweep(struct ff__ptx_extents *extents, bool first) {
     start->lossy = false;
     start->limit_count = 0;
     for (uint32_t n = 0; n < extents->number_count; n++)
-        start->values[n] =
-            (struct value){.base = FF__PTX_NO_PARAMETER,
-                           .range = ff__extent_top((struct view){extents->number_bits[n], true})};
+        start->values[n] = (struct extent_value){
+            .base = FF__PTX_NO_PARAMETER,
+            .range = ff__extent_top((struct view){extents->number_bits[n], true})};
     for (uint32_t i = 0; i < extents->order_count; i++) {
         uint32_t b = extents->order[i];
         if (extents->loop_of[b] != FF__PTX_NONE)
@@ -204,7 +204,7 @@ static void start(struct ff__ptx_extents *extents) {
     }
     extents->ranges[LANE] = extents->ranges[WARP] = (struct range){0, 31};
     for (uint32_t i = 0; i < extents->loop_count; i++) {
-        struct loop *loop = &extents->loops[i];
+        struct extent_loop *loop = &extents->loops[i];
         loop->back.reached = false;
         loop->even = loop->ragged = false;
         loop->most = MOST_ROUNDS;

@@ -103,7 +103,7 @@ static void add_part(struct sum *sum, int64_t factor, struct range range) {
 
 /* How often a limit's form, whose first factor is positive, is in the rest of a form; 0: it is
  * not. */
-static int64_t times_in(const struct limit *limit, const struct form *rest) {
+static int64_t times_in(const struct extent_limit *limit, const struct form *rest) {
     int64_t first = ff__extent_factor(rest, limit->form.terms[0].atom);
     int64_t unit = limit->form.terms[0].factor;
     return first % unit == 0 ? first / unit : 0;
@@ -117,7 +117,7 @@ static bool holds_all(const struct form *rest, const struct form *form, int64_t 
 }
 
 /* Takes a limit's form out of the rest. */
-static bool take_limit(const struct limit *limit, struct form *rest, struct sum *sum,
+static bool take_limit(const struct extent_limit *limit, struct form *rest, struct sum *sum,
                        int64_t *times) {
     if (limit->kind != LIMIT_PLAIN)
         return false;
@@ -162,12 +162,12 @@ struct range ff__extent_range(const struct ff__ptx_extents *extents, const struc
 }
 
 struct range ff__extent_value_range(const struct ff__ptx_extents *extents,
-                                    const struct state *state, const struct value *value) {
+                                    const struct state *state, const struct extent_value *value) {
     return value->has_form ? ff__extent_range(extents, state, &value->form) : value->range;
 }
 
 bool ff__extent_view(const struct ff__ptx_extents *extents, const struct state *state,
-                     struct view view, struct value *value) {
+                     struct view view, struct extent_value *value) {
     struct range range = ff__extent_value_range(extents, state, value);
     struct range top = ff__extent_top(view);
     if (view.bits >= 64)
@@ -217,12 +217,13 @@ static bool is_regular(const struct ff__ptx_extents *extents, uint32_t atom, boo
         return true;
     if (atom < FIRST_LOOP || atom >= FIRST_LOOP + extents->loop_count)
         return false;
-    const struct loop *loop = &extents->loops[atom - FIRST_LOOP];
+    const struct extent_loop *loop = &extents->loops[atom - FIRST_LOOP];
     return loop->even || (limited && !loop->ragged);
 }
 
 /* Whether a limit's form has each value between its least and its greatest. */
-static bool is_dense_limit(const struct ff__ptx_extents *extents, const struct limit *limit) {
+static bool is_dense_limit(const struct ff__ptx_extents *extents,
+                           const struct extent_limit *limit) {
     struct digit digits[TERMS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < limit->form.count; i++) {
@@ -236,7 +237,7 @@ static bool is_dense_limit(const struct ff__ptx_extents *extents, const struct l
 }
 
 /* A digit of an address: what one limit says of some of its atoms. */
-static bool add_limit(const struct limit *limit, struct form *rest, struct digit *digits,
+static bool add_limit(const struct extent_limit *limit, struct form *rest, struct digit *digits,
                       uint32_t *count) {
     struct sum sum = {0, 0};
     int64_t times;
@@ -272,7 +273,7 @@ bool ff__extent_is_dense(const struct ff__ptx_extents *extents, const struct sta
     if (state->lossy)
         return false;
     for (uint32_t i = 0; i < state->limit_count; i++) {
-        const struct limit *limit = &state->limits[i];
+        const struct extent_limit *limit = &state->limits[i];
         if (limit->defines)
             continue;
         uint32_t shared = shares(state, i, form);

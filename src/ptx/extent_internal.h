@@ -38,7 +38,7 @@ struct view {
     bool is_signed;
 };
 
-struct value {
+struct extent_value {
     bool has_form;
     uint32_t base; /* of struct ff__ptx_extent.parameter */
     struct form form;
@@ -51,7 +51,7 @@ enum limit_kind {
     LIMIT_NOT    /* the form is not 0 modulo 2^bits */
 };
 
-struct limit {
+struct extent_limit {
     enum limit_kind kind;
     struct view view;
     struct form form;
@@ -63,8 +63,8 @@ struct state {
     bool reached;
     bool lossy; /* there was no room for a limit */
     uint32_t limit_count;
-    struct limit limits[LIMITS];
-    struct value *values; /* of the registers that are written at several places */
+    struct extent_limit limits[LIMITS];
+    struct extent_value *values; /* of the registers that are written at several places */
 };
 
 /* ---- prepared for each kernel ---- */
@@ -80,7 +80,7 @@ struct meeting {
                         for it; FF__PTX_NONE: it needs none */
 };
 
-struct loop {
+struct extent_loop {
     uint32_t header;
     uint32_t atom;     /* its round, from 0 */
     uint64_t *blocks;  /* set */
@@ -99,7 +99,7 @@ struct condition {
     enum { UNSURE, NEVER, ALWAYS, COMPARED, BOTH, EITHER, NEGATED } kind;
     enum compare compare;
     struct view view;
-    struct value a, b;
+    struct extent_value a, b;
     uint32_t first, second; /* registers; FF__PTX_NONE: none */
 };
 
@@ -115,7 +115,7 @@ struct ff__ptx_extents {
     uint32_t order_count;
     uint32_t *loop_of;  /* by block: the loop whose header it is, or FF__PTX_NONE */
     bool *loops_around; /* by block: it is in a loop */
-    struct loop *loops;
+    struct extent_loop *loops;
     uint32_t loop_count, depth;
     struct step *steps; /* [first_step[b], first_step[b + 1]) are the block's */
     uint32_t *first_step;
@@ -131,7 +131,7 @@ struct ff__ptx_extents {
     /* ---- of a launch ---- */
     const struct ff__ptx_extent_launch *launch;
     struct range *ranges;         /* by atom */
-    struct value *singles;        /* by register */
+    struct extent_value *singles; /* by register */
     struct condition *conditions; /* by register */
     struct state *in;             /* by block */
     struct state now, edge, third;
@@ -159,10 +159,10 @@ struct range ff__extent_fit(struct range range, uint8_t bits);
 struct range ff__extent_range(const struct ff__ptx_extents *extents, const struct state *state,
                               const struct form *form);
 struct range ff__extent_value_range(const struct ff__ptx_extents *extents,
-                                    const struct state *state, const struct value *value);
+                                    const struct state *state, const struct extent_value *value);
 /* The value as it is read: its constant is moved so that all is in the view. False: it is not. */
 bool ff__extent_view(const struct ff__ptx_extents *extents, const struct state *state,
-                     struct view view, struct value *value);
+                     struct view view, struct extent_value *value);
 /* Whether an address in this form comes to each page between its least and greatest value. */
 bool ff__extent_is_dense(const struct ff__ptx_extents *extents, const struct state *state,
                          const struct form *form);
@@ -171,7 +171,7 @@ bool ff__extent_is_dense(const struct ff__ptx_extents *extents, const struct sta
 
 /* Adds what is known; the state is not reached if that cannot be. */
 void ff__extent_limit(const struct ff__ptx_extents *extents, struct state *state,
-                      const struct limit *limit);
+                      const struct extent_limit *limit);
 /* What a branch says; false: not all of it is in limits now. */
 bool ff__extent_assume(const struct ff__ptx_extents *extents, struct state *state, uint32_t reg,
                        bool holds);
@@ -188,8 +188,8 @@ void ff__extent_copy(const struct ff__ptx_extents *extents, struct state *to,
 
 /* What holds in each round, from how the loop is entered and how its rounds ended in the last
  * sweep; `entry` becomes the header's state. */
-void ff__extent_enter_loop(struct ff__ptx_extents *extents, struct loop *loop, struct state *entry,
-                           bool first_sweep);
+void ff__extent_enter_loop(struct ff__ptx_extents *extents, struct extent_loop *loop,
+                           struct state *entry, bool first_sweep);
 
 /* ---- instructions: extent_step.c ---- */
 

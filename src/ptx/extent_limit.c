@@ -43,7 +43,7 @@ static int64_t floor_of(int64_t a, int64_t b) {
 }
 
 /* Without the constant, the factors without a common one, the first one positive. */
-static bool normalize(struct limit *limit) {
+static bool normalize(struct extent_limit *limit) {
     struct form *form = &limit->form;
     struct range range = limit->range;
     if (form->constant == SMALLEST)
@@ -67,7 +67,7 @@ static bool normalize(struct limit *limit) {
     return true;
 }
 
-static struct limit *find(struct state *state, const struct limit *limit) {
+static struct extent_limit *find(struct state *state, const struct extent_limit *limit) {
     for (uint32_t i = 0; i < state->limit_count; i++)
         if (state->limits[i].kind == limit->kind &&
             state->limits[i].view.bits == limit->view.bits &&
@@ -77,7 +77,7 @@ static struct limit *find(struct state *state, const struct limit *limit) {
 }
 
 static void add_plain(const struct ff__ptx_extents *extents, struct state *state,
-                      struct limit limit) {
+                      struct extent_limit limit) {
     limit.kind = LIMIT_PLAIN;
     limit.view = (struct view){0, false};
     if (limit.form.count == 0) {
@@ -97,7 +97,7 @@ static void add_plain(const struct ff__ptx_extents *extents, struct state *state
     if (now.low == before.low && now.high == before.high)
         return;
     limit.range = now;
-    struct limit *known = find(state, &limit);
+    struct extent_limit *known = find(state, &limit);
     if (known != NULL)
         limit.defines &= known->defines;
     else if (state->limit_count < LIMITS)
@@ -108,14 +108,14 @@ static void add_plain(const struct ff__ptx_extents *extents, struct state *state
         state->lossy = true;
 }
 
-static void keep(struct state *state, const struct limit *limit) {
+static void keep(struct state *state, const struct extent_limit *limit) {
     if (find(state, limit) == NULL && state->limit_count < LIMITS)
         state->limits[state->limit_count++] = *limit;
 }
 
 /* Of 64 bits: what is less than 2^63 is that also as a signed number. */
 static void add_long_view(const struct ff__ptx_extents *extents, struct state *state,
-                          const struct limit *limit) {
+                          const struct extent_limit *limit) {
     const struct form *form = &limit->form;
     struct range range = ff__extent_range(extents, state, form);
     bool whole = range.low > SMALLEST && range.high < LARGEST;
@@ -129,7 +129,7 @@ static void add_long_view(const struct ff__ptx_extents *extents, struct state *s
 }
 
 static void add_view(const struct ff__ptx_extents *extents, struct state *state,
-                     const struct limit *limit) {
+                     const struct extent_limit *limit) {
     if (limit->view.bits >= 64) {
         add_long_view(extents, state, limit);
         return;
@@ -142,7 +142,7 @@ static void add_view(const struct ff__ptx_extents *extents, struct state *state,
     if (first > last) {
         state->reached = false;
     } else if (first == last) {
-        struct limit plain = *limit;
+        struct extent_limit plain = *limit;
         plain.range = (struct range){clamp(limit->range.low + first * unit),
                                      clamp(limit->range.high + first * unit)};
         add_plain(extents, state, plain);
@@ -158,7 +158,7 @@ static bool is_zero(int64_t value, uint8_t bits) {
 }
 
 void ff__extent_limit(const struct ff__ptx_extents *extents, struct state *state,
-                      const struct limit *limit) {
+                      const struct extent_limit *limit) {
     if (limit->range.low > limit->range.high && limit->kind != LIMIT_NOT)
         state->reached = false;
     else if (limit->kind == LIMIT_PLAIN)
@@ -174,23 +174,23 @@ void ff__extent_limit(const struct ff__ptx_extents *extents, struct state *state
 /* ---- branches ---- */
 
 struct sides {
-    struct value a, b; /* as they are read, if they can be */
+    struct extent_value a, b; /* as they are read, if they can be */
     struct range a_range, b_range;
     bool a_seen, b_seen;
 };
 
 static struct range seen_range(const struct ff__ptx_extents *extents, const struct state *state,
-                               struct view view, struct value *value, bool *seen) {
+                               struct view view, struct extent_value *value, bool *seen) {
     *seen = ff__extent_view(extents, state, view, value);
     return *seen ? ff__extent_value_range(extents, state, value) : ff__extent_top(view);
 }
 
 static void bound(const struct ff__ptx_extents *extents, struct state *state, struct view view,
-                  const struct value *value, bool seen, int64_t low, int64_t high) {
-    const struct limit limit = {.kind = seen ? LIMIT_PLAIN : LIMIT_VIEW,
-                                .view = view,
-                                .form = value->form,
-                                .range = {low, high}};
+                  const struct extent_value *value, bool seen, int64_t low, int64_t high) {
+    const struct extent_limit limit = {.kind = seen ? LIMIT_PLAIN : LIMIT_VIEW,
+                                       .view = view,
+                                       .form = value->form,
+                                       .range = {low, high}};
     if (state->reached && value->has_form)
         ff__extent_limit(extents, state, &limit);
 }
@@ -199,7 +199,7 @@ static void bound(const struct ff__ptx_extents *extents, struct state *state, st
 static bool assume_less(const struct ff__ptx_extents *extents, struct state *state,
                         struct view view, const struct sides *sides, int64_t less) {
     struct range top = ff__extent_top(view);
-    struct limit both = {.kind = LIMIT_PLAIN, .range = {SMALLEST, -less}};
+    struct extent_limit both = {.kind = LIMIT_PLAIN, .range = {SMALLEST, -less}};
     int64_t most = sides->b_seen ? clamp((wide)sides->b_range.high - less) : top.high;
     int64_t least = sides->a_seen ? clamp((wide)sides->a_range.low + less) : top.low;
     bound(extents, state, view, &sides->a, sides->a_seen, top.low, most);
@@ -214,7 +214,7 @@ static bool assume_less(const struct ff__ptx_extents *extents, struct state *sta
 
 static bool assume_equal(const struct ff__ptx_extents *extents, struct state *state,
                          struct view view, const struct sides *sides) {
-    struct limit both = {.kind = LIMIT_PLAIN, .range = {0, 0}};
+    struct extent_limit both = {.kind = LIMIT_PLAIN, .range = {0, 0}};
     bound(extents, state, view, &sides->a, sides->a_seen, sides->b_range.low, sides->b_range.high);
     bound(extents, state, view, &sides->b, sides->b_seen, sides->a_range.low, sides->a_range.high);
     if (!sides->a_seen || !sides->b_seen || !sides->a.has_form || !sides->b.has_form ||
@@ -227,7 +227,7 @@ static bool assume_equal(const struct ff__ptx_extents *extents, struct state *st
 
 /* Of a value that is not one of its ends, that end goes. */
 static bool trim(const struct ff__ptx_extents *extents, struct state *state, struct view view,
-                 const struct value *value, struct range range, int64_t not ) {
+                 const struct extent_value *value, struct range range, int64_t not ) {
     if (not == range.low)
         bound(extents, state, view, value, true, clamp((wide)range.low + 1), range.high);
     else if (not == range.high)
@@ -239,7 +239,7 @@ static bool trim(const struct ff__ptx_extents *extents, struct state *state, str
 
 static bool assume_not_equal(const struct ff__ptx_extents *extents, struct state *state,
                              const struct condition *condition, const struct sides *sides) {
-    struct limit apart = {.kind = LIMIT_NOT, .view = condition->view};
+    struct extent_limit apart = {.kind = LIMIT_NOT, .view = condition->view};
     bool exact = false;
     if (condition->a.has_form && condition->b.has_form &&
         ff__extent_add(&condition->a.form, &condition->b.form, -1, &apart.form))
@@ -256,7 +256,7 @@ static bool assume_not_equal(const struct ff__ptx_extents *extents, struct state
 }
 
 /* Whether it is a number of threads, blocks and rounds alone. */
-static bool is_regular(const struct ff__ptx_extents *extents, const struct value *value) {
+static bool is_regular(const struct ff__ptx_extents *extents, const struct extent_value *value) {
     for (uint32_t i = 0; i < value->form.count; i++) {
         uint32_t atom = value->form.terms[i].atom;
         if (atom >= LANE && (atom < FIRST_LOOP || atom >= extents->first_step_atom))
@@ -337,7 +337,7 @@ void ff__extent_copy(const struct ff__ptx_extents *extents, struct state *to,
 
 void ff__extent_forget(const struct ff__ptx_extents *extents, struct state *state, uint32_t atom) {
     for (uint32_t n = 0; n < extents->number_count; n++) {
-        struct value *value = &state->values[n];
+        struct extent_value *value = &state->values[n];
         if (!value->has_form || ff__extent_factor(&value->form, atom) == 0)
             continue;
         value->range = ff__extent_range(extents, state, &value->form);
@@ -359,11 +359,11 @@ static void forget_meeting(const struct ff__ptx_extents *extents, struct state *
 
 /* What holds of a limit's form on either way. */
 static void join_limit(const struct ff__ptx_extents *extents, struct state *joined,
-                       const struct limit *limit, const struct state *other) {
+                       const struct extent_limit *limit, const struct state *other) {
     const struct state nothing = {0};
-    struct limit both = *limit;
+    struct extent_limit both = *limit;
     if (limit->kind != LIMIT_PLAIN) {
-        struct limit *same = find((struct state *)(uintptr_t)other, limit);
+        struct extent_limit *same = find((struct state *)(uintptr_t)other, limit);
         if (same != NULL && same->range.low == limit->range.low &&
             same->range.high == limit->range.high)
             keep(joined, limit);
@@ -379,8 +379,8 @@ static void join_limit(const struct ff__ptx_extents *extents, struct state *join
 
 static void join_value(struct ff__ptx_extents *extents, const struct state *to_state,
                        const struct state *from_state, uint32_t n, uint32_t atom) {
-    struct value *to = &to_state->values[n];
-    const struct value *from = &from_state->values[n];
+    struct extent_value *to = &to_state->values[n];
+    const struct extent_value *from = &from_state->values[n];
     if (to->base != from->base)
         to->base = FF__PTX_NO_PARAMETER;
     bool same = to->has_form && from->has_form && ff__extent_same(&to->form, &from->form);
@@ -402,7 +402,7 @@ static void join_value(struct ff__ptx_extents *extents, const struct state *to_s
 
 static void join_end(const struct ff__ptx_extents *extents, const struct state *to,
                      const struct state *from, uint32_t n) {
-    struct value *value = &to->values[n];
+    struct extent_value *value = &to->values[n];
     bool same = value->has_form && from->values[n].has_form &&
                 ff__extent_same(&value->form, &from->values[n].form);
     value->range = hull(ff__extent_value_range(extents, to, value),

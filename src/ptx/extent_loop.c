@@ -18,14 +18,14 @@ static struct range hull(struct range a, struct range b) {
     return (struct range){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
 }
 
-static uint32_t meeting_atom(const struct ff__ptx_extents *extents, const struct loop *loop,
+static uint32_t meeting_atom(const struct ff__ptx_extents *extents, const struct extent_loop *loop,
                              uint32_t n) {
     const uint32_t *atoms = extents->joins[loop->header].atoms;
     return atoms == NULL ? FF__PTX_NONE : atoms[n];
 }
 
 /* No round changes what it is. */
-static bool is_invariant(const struct ff__ptx_extents *extents, const struct loop *loop,
+static bool is_invariant(const struct ff__ptx_extents *extents, const struct extent_loop *loop,
                          const struct form *form) {
     for (uint32_t i = 0; i < form->count; i++) {
         uint32_t block = extents->atom_block[form->terms[i].atom];
@@ -37,8 +37,9 @@ static bool is_invariant(const struct ff__ptx_extents *extents, const struct loo
 
 /* ---- registers ---- */
 
-static void find_step(struct loop *loop, const struct state *entry, uint32_t n, uint32_t atom) {
-    const struct value *back = &loop->back.values[n];
+static void find_step(struct extent_loop *loop, const struct state *entry, uint32_t n,
+                      uint32_t atom) {
+    const struct extent_value *back = &loop->back.values[n];
     if (!loop->steps_known[n] && entry->values[n].has_form && back->has_form &&
         back->form.count == 1 && back->form.terms[0].atom == atom &&
         back->form.terms[0].factor == 1) {
@@ -48,8 +49,8 @@ static void find_step(struct loop *loop, const struct state *entry, uint32_t n, 
 }
 
 /* What a register is at the start of a round. */
-static struct form form_of_round(const struct loop *loop, const struct form *entry, uint32_t n,
-                                 bool *fits) {
+static struct form form_of_round(const struct extent_loop *loop, const struct form *entry,
+                                 uint32_t n, bool *fits) {
     struct form round = ff__extent_atom(loop->atom), form = *entry;
     *fits = loop->steps_known[n] && ff__extent_add(entry, &round, loop->steps[n], &form);
     return form;
@@ -61,10 +62,10 @@ static struct range grown(struct range range, int64_t step, int64_t rounds) {
                           clamp((wide)range.high + (most > 0 ? most : 0))};
 }
 
-static void set_value(struct ff__ptx_extents *extents, const struct loop *loop, struct state *state,
-                      const struct range *entry_ranges, uint32_t n) {
-    struct value *value = &state->values[n];
-    const struct value *back = &loop->back.values[n];
+static void set_value(struct ff__ptx_extents *extents, const struct extent_loop *loop,
+                      struct state *state, const struct range *entry_ranges, uint32_t n) {
+    struct extent_value *value = &state->values[n];
+    const struct extent_value *back = &loop->back.values[n];
     uint32_t atom = meeting_atom(extents, loop, n);
     bool fits = false;
     struct form form;
@@ -90,8 +91,8 @@ static void set_value(struct ff__ptx_extents *extents, const struct loop *loop, 
 /* ---- limits ---- */
 
 /* Of the round that ended, as one of the next round: its number is one less. */
-static bool of_next_round(const struct ff__ptx_extents *extents, const struct loop *loop,
-                          const struct state *entry, struct limit *limit) {
+static bool of_next_round(const struct ff__ptx_extents *extents, const struct extent_loop *loop,
+                          const struct state *entry, struct extent_limit *limit) {
     struct form before = ff__extent_atom(loop->atom);
     for (uint32_t n = 0; n < extents->number_count; n++) {
         uint32_t atom = meeting_atom(extents, loop, n);
@@ -110,7 +111,8 @@ static bool of_next_round(const struct ff__ptx_extents *extents, const struct lo
 
 /* It grows by `step` a round, from `first`, and is no multiple of 2^bits at a round's start: so it
  * stays between two of them that it could not pass without being one. */
-static bool resolve_not(struct limit *limit, struct form *rest, struct range first, int64_t step) {
+static bool resolve_not(struct extent_limit *limit, struct form *rest, struct range first,
+                        int64_t step) {
     wide unit = (wide)1 << limit->view.bits;
     int64_t size = step < 0 ? -step : step;
     wide below = (wide)first.low;
@@ -131,7 +133,7 @@ static bool resolve_not(struct limit *limit, struct form *rest, struct range fir
 }
 
 /* What ends the loop comes before it passes the view's end. */
-static bool resolve_view(struct limit *limit, struct range first, int64_t step) {
+static bool resolve_view(struct extent_limit *limit, struct range first, int64_t step) {
     struct range top = ff__extent_top(limit->view), range = limit->range;
     if (first.low < top.low || first.high > top.high)
         return false;
@@ -151,8 +153,9 @@ struct course {
     int64_t step;
 };
 
-static bool find_course(const struct ff__ptx_extents *extents, const struct loop *loop,
-                        const struct state *entry, const struct limit *limit, struct course *out) {
+static bool find_course(const struct ff__ptx_extents *extents, const struct extent_loop *loop,
+                        const struct state *entry, const struct extent_limit *limit,
+                        struct course *out) {
     const struct form zero = {0};
     out->step = ff__extent_factor(&limit->form, loop->atom);
     out->rest = limit->form;
@@ -163,7 +166,7 @@ static bool find_course(const struct ff__ptx_extents *extents, const struct loop
     return true;
 }
 
-static bool resolve(struct limit *limit, struct course *course) {
+static bool resolve(struct extent_limit *limit, struct course *course) {
     if (limit->kind == LIMIT_PLAIN)
         return true;
     if (course->step == 0 || course->step == SMALLEST)
@@ -176,7 +179,7 @@ static bool resolve(struct limit *limit, struct course *course) {
 }
 
 /* How often at most the loop has come back. */
-static void count_rounds(struct loop *loop, const struct limit *limit,
+static void count_rounds(struct extent_loop *loop, const struct extent_limit *limit,
                          const struct course *course) {
     wide most;
     if (course->step > 0 && limit->range.high != LARGEST && course->first.low != SMALLEST)
@@ -193,18 +196,19 @@ static void count_rounds(struct loop *loop, const struct limit *limit,
 }
 
 /* Before the first round it may be outside of what holds at each later round's start. */
-static void widen(struct loop *loop, struct limit *limit, const struct course *course) {
+static void widen(struct extent_loop *loop, struct extent_limit *limit,
+                  const struct course *course) {
     if (course->step > 0 ? course->first.high > limit->range.high
                          : course->first.low < limit->range.low)
         loop->ragged = true;
     limit->range = hull(limit->range, course->first);
 }
 
-static uint32_t find_limits(const struct ff__ptx_extents *extents, struct loop *loop,
-                            const struct state *entry, struct limit *out) {
+static uint32_t find_limits(const struct ff__ptx_extents *extents, struct extent_loop *loop,
+                            const struct state *entry, struct extent_limit *out) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < loop->back.limit_count; i++) {
-        struct limit limit = loop->back.limits[i];
+        struct extent_limit limit = loop->back.limits[i];
         struct course course;
         if (!of_next_round(extents, loop, entry, &limit) ||
             !find_course(extents, loop, entry, &limit, &course) || !resolve(&limit, &course))
@@ -216,7 +220,7 @@ static uint32_t find_limits(const struct ff__ptx_extents *extents, struct loop *
     return count;
 }
 
-static void keep_invariant(const struct ff__ptx_extents *extents, const struct loop *loop,
+static void keep_invariant(const struct ff__ptx_extents *extents, const struct extent_loop *loop,
                            struct state *state) {
     for (uint32_t i = state->limit_count; i-- > 0;)
         if (!is_invariant(extents, loop, &state->limits[i].form))
@@ -226,11 +230,11 @@ static void keep_invariant(const struct ff__ptx_extents *extents, const struct l
 /* ---- headers ---- */
 
 /* All that the loop writes may be anything. */
-static void set_unknown(struct ff__ptx_extents *extents, const struct loop *loop,
+static void set_unknown(struct ff__ptx_extents *extents, const struct extent_loop *loop,
                         struct state *state) {
     for (uint32_t n = 0; n < extents->number_count; n++) {
         uint32_t atom = meeting_atom(extents, loop, n);
-        struct value *value = &state->values[n];
+        struct extent_value *value = &state->values[n];
         if (!loop->written[n])
             continue;
         value->base = FF__PTX_NO_PARAMETER;
@@ -245,7 +249,7 @@ static void set_unknown(struct ff__ptx_extents *extents, const struct loop *loop
 
 /* Where several ways lead into the loop, its registers' atoms stand for what they are at first;
  * from now on for what they are in each round. */
-static void forget_entries(const struct ff__ptx_extents *extents, const struct loop *loop,
+static void forget_entries(const struct ff__ptx_extents *extents, const struct extent_loop *loop,
                            struct state *entry) {
     for (uint32_t n = 0; n < extents->number_count; n++) {
         uint32_t atom = meeting_atom(extents, loop, n);
@@ -254,9 +258,9 @@ static void forget_entries(const struct ff__ptx_extents *extents, const struct l
     }
 }
 
-void ff__extent_enter_loop(struct ff__ptx_extents *extents, struct loop *loop, struct state *entry,
-                           bool first_sweep) {
-    struct limit limits[LIMITS];
+void ff__extent_enter_loop(struct ff__ptx_extents *extents, struct extent_loop *loop,
+                           struct state *entry, bool first_sweep) {
+    struct extent_limit limits[LIMITS];
     struct range *ranges = extents->entry_ranges;
     if (!entry->reached)
         return;

@@ -90,7 +90,8 @@ static bool find_dominators(struct preparing *all) {
 }
 
 /* The blocks from which the latch is reached without the header. */
-static void fill_loop(const struct ff__ptx_extents *extents, struct loop *loop, uint32_t latch) {
+static void fill_loop(const struct ff__ptx_extents *extents, struct extent_loop *loop,
+                      uint32_t latch) {
     const struct ff__ptx_flow *flow = &extents->flow;
     ff__ptx_put(loop->blocks, loop->header);
     ff__ptx_put(loop->blocks, latch);
@@ -112,7 +113,7 @@ static void fill_loop(const struct ff__ptx_extents *extents, struct loop *loop, 
 static int add_latch(struct preparing *all, uint32_t header, uint32_t latch) {
     struct ff__ptx_extents *extents = all->extents;
     if (extents->loop_of[header] == FF__PTX_NONE) {
-        struct loop *loop = &extents->loops[extents->loop_count];
+        struct extent_loop *loop = &extents->loops[extents->loop_count];
         loop->header = header;
         loop->atom = FIRST_LOOP + extents->loop_count;
         loop->blocks = need(all, extents->flow.block_words, sizeof *loop->blocks);
@@ -426,7 +427,7 @@ static bool number_registers(struct preparing *all) {
         extents->number_of[reg] = extents->number_count++;
     }
     for (uint32_t i = 0; i < extents->loop_count; i++) {
-        struct loop *loop = &extents->loops[i];
+        struct extent_loop *loop = &extents->loops[i];
         loop->written = need(all, extents->number_count, sizeof *loop->written);
         loop->steps_known = need(all, extents->number_count, sizeof *loop->steps_known);
         loop->steps = need(all, extents->number_count, sizeof *loop->steps);
@@ -529,7 +530,7 @@ static bool make_room(struct preparing *all) {
             return false;
     for (uint32_t reg = 0; reg < registers; reg++)
         extents->singles[reg] =
-            (struct value){.base = FF__PTX_NO_PARAMETER, .range = {INT64_MIN, INT64_MAX}};
+            (struct extent_value){.base = FF__PTX_NO_PARAMETER, .range = {INT64_MIN, INT64_MAX}};
     return true;
 }
 

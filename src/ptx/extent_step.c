@@ -19,23 +19,24 @@ struct stepping {
 
 /* ---- operands ---- */
 
-static struct value of_form(struct form form) {
-    return (struct value){.has_form = true, .base = FF__PTX_NO_PARAMETER, .form = form};
+static struct extent_value of_form(struct form form) {
+    return (struct extent_value){.has_form = true, .base = FF__PTX_NO_PARAMETER, .form = form};
 }
 
-static struct value of_range(struct range range) {
-    return (struct value){.base = FF__PTX_NO_PARAMETER, .range = range};
+static struct extent_value of_range(struct range range) {
+    return (struct extent_value){.base = FF__PTX_NO_PARAMETER, .range = range};
 }
 
-static struct value of_constant(int64_t value) {
+static struct extent_value of_constant(int64_t value) {
     return of_form(ff__extent_constant(value));
 }
 
-static struct value anything(uint8_t bits) {
+static struct extent_value anything(uint8_t bits) {
     return of_range(ff__extent_top((struct view){bits, true}));
 }
 
-static struct value special(const struct stepping *at, const struct ff__ptx_operand *operand) {
+static struct extent_value special(const struct stepping *at,
+                                   const struct ff__ptx_operand *operand) {
     const struct ff__ptx_extent_launch *launch = at->extents->launch;
     switch (operand->index) {
     case FF__PTX_S_TID:
@@ -59,12 +60,13 @@ static struct value special(const struct stepping *at, const struct ff__ptx_oper
     }
 }
 
-static struct value of_register(const struct stepping *at, uint32_t reg) {
+static struct extent_value of_register(const struct stepping *at, uint32_t reg) {
     uint32_t number = at->extents->number_of[reg];
     return number == FF__PTX_NONE ? at->extents->singles[reg] : at->state->values[number];
 }
 
-static struct value of_operand(const struct stepping *at, const struct ff__ptx_operand *operand) {
+static struct extent_value of_operand(const struct stepping *at,
+                                      const struct ff__ptx_operand *operand) {
     if (operand->negated || operand->address)
         return anything(64);
     switch (operand->kind) {
@@ -79,17 +81,17 @@ static struct value of_operand(const struct stepping *at, const struct ff__ptx_o
     }
 }
 
-static struct value operand(const struct stepping *at, uint32_t number) {
+static struct extent_value operand(const struct stepping *at, uint32_t number) {
     if (number >= at->instruction->operand_count)
         return anything(64);
     return of_operand(at, &at->operands[number]);
 }
 
-static struct range range_of(const struct stepping *at, const struct value *value) {
+static struct range range_of(const struct stepping *at, const struct extent_value *value) {
     return ff__extent_value_range(at->extents, at->state, value);
 }
 
-static bool is_constant(const struct value *value, int64_t *out) {
+static bool is_constant(const struct extent_value *value, int64_t *out) {
     if (value->has_form && value->form.count == 0)
         *out = value->form.constant;
     else if (!value->has_form && value->range.low == value->range.high)
@@ -110,7 +112,8 @@ static bool is_integer(enum ff__ptx_type type) {
 }
 
 /* The value as it is read; anything of the view where it may be outside. */
-static struct value read_as(const struct stepping *at, struct value value, struct view view) {
+static struct extent_value read_as(const struct stepping *at, struct extent_value value,
+                                   struct view view) {
     uint32_t base = value.base;
     if (!ff__extent_view(at->extents, at->state, view, &value))
         value =
@@ -122,7 +125,8 @@ static struct value read_as(const struct stepping *at, struct value value, struc
 /* ---- results ---- */
 
 /* A value that is no form gets the instruction's atom. */
-static struct value as_form(const struct stepping *at, struct value value, uint8_t bits) {
+static struct extent_value as_form(const struct stepping *at, struct extent_value value,
+                                   uint8_t bits) {
     uint32_t atom = at->extents->first_step_atom + at->number;
     if (value.has_form)
         return value;
@@ -142,11 +146,11 @@ static uint32_t only_base(uint32_t a, uint32_t b) {
     return a == FF__PTX_NO_PARAMETER ? b : b == FF__PTX_NO_PARAMETER ? a : FF__PTX_NO_PARAMETER;
 }
 
-static struct value sum(const struct stepping *at, const struct value *a, const struct value *b,
-                        int64_t factor) {
-    struct value result = {.base = factor == 1                       ? only_base(a->base, b->base)
-                                   : b->base == FF__PTX_NO_PARAMETER ? a->base
-                                                                     : FF__PTX_NO_PARAMETER};
+static struct extent_value sum(const struct stepping *at, const struct extent_value *a,
+                               const struct extent_value *b, int64_t factor) {
+    struct extent_value result = {.base = factor == 1 ? only_base(a->base, b->base)
+                                          : b->base == FF__PTX_NO_PARAMETER ? a->base
+                                                                            : FF__PTX_NO_PARAMETER};
     int64_t constant;
     result.has_form =
         a->has_form && b->has_form && ff__extent_add(&a->form, &b->form, factor, &result.form);
@@ -162,9 +166,9 @@ static struct value sum(const struct stepping *at, const struct value *a, const 
     return result;
 }
 
-static struct value product(const struct stepping *at, const struct value *a,
-                            const struct value *b) {
-    struct value result = {.base = FF__PTX_NO_PARAMETER};
+static struct extent_value product(const struct stepping *at, const struct extent_value *a,
+                                   const struct extent_value *b) {
+    struct extent_value result = {.base = FF__PTX_NO_PARAMETER};
     int64_t constant;
     if (is_constant(b, &constant) && a->has_form)
         result.has_form = ff__extent_multiply(&a->form, constant, &result.form);
@@ -186,38 +190,38 @@ static struct value product(const struct stepping *at, const struct value *a,
 }
 
 /* a - result * `times` is in [0, rest]. */
-static void remember_rest(const struct stepping *at, const struct value *a,
-                          const struct value *result, int64_t times, int64_t rest) {
-    struct limit limit = {.kind = LIMIT_PLAIN, .range = {0, rest}, .defines = true};
+static void remember_rest(const struct stepping *at, const struct extent_value *a,
+                          const struct extent_value *result, int64_t times, int64_t rest) {
+    struct extent_limit limit = {.kind = LIMIT_PLAIN, .range = {0, rest}, .defines = true};
     if (a->has_form && result->has_form &&
         ff__extent_add(&a->form, &result->form, -times, &limit.form))
         ff__extent_limit(at->extents, at->state, &limit);
 }
 
 /* Rounded down, by a positive number. */
-static struct value quotient(const struct stepping *at, const struct value *a, int64_t by,
-                             uint8_t bits) {
+static struct extent_value quotient(const struct stepping *at, const struct extent_value *a,
+                                    int64_t by, uint8_t bits) {
     struct range range = range_of(at, a);
     int64_t low = range.low / by - (range.low % by < 0),
             high = range.high / by - (range.high % by < 0);
     if (low == high)
         return of_constant(low);
-    struct value result = as_form(at, of_range((struct range){low, high}), bits);
+    struct extent_value result = as_form(at, of_range((struct range){low, high}), bits);
     remember_rest(at, a, &result, by, by - 1);
     return result;
 }
 
 /* ---- arithmetic ---- */
 
-static struct value multiply(const struct stepping *at) {
+static struct extent_value multiply(const struct stepping *at) {
     const struct ff__ptx_instruction *instruction = at->instruction;
     struct view view = view_of(instruction->types[0]);
-    struct value a = operand(at, 1), b = operand(at, 2);
+    struct extent_value a = operand(at, 1), b = operand(at, 2);
     if (ff__ptx_has(instruction, FF__PTX_M_WIDE) || ff__ptx_has(instruction, FF__PTX_M_HI)) {
         a = read_as(at, a, view);
         b = read_as(at, b, view);
     }
-    struct value result = product(at, &a, &b);
+    struct extent_value result = product(at, &a, &b);
     if (!ff__ptx_has(instruction, FF__PTX_M_HI))
         return result;
     struct range range = range_of(at, &result);
@@ -226,9 +230,10 @@ static struct value multiply(const struct stepping *at) {
     return of_range((struct range){range.low >> view.bits, range.high >> view.bits});
 }
 
-static struct value divide(const struct stepping *at, bool rest) {
+static struct extent_value divide(const struct stepping *at, bool rest) {
     struct view view = view_of(at->instruction->types[0]);
-    struct value a = read_as(at, operand(at, 1), view), b = read_as(at, operand(at, 2), view);
+    struct extent_value a = read_as(at, operand(at, 1), view),
+                        b = read_as(at, operand(at, 2), view);
     struct range x = range_of(at, &a), y = range_of(at, &b);
     int64_t by;
     if (x.low < 0 || y.low <= 0)
@@ -242,9 +247,10 @@ static struct value divide(const struct stepping *at, bool rest) {
     return of_range((struct range){x.low / y.high, x.high / y.low});
 }
 
-static struct value shift_left(const struct stepping *at) {
+static struct extent_value shift_left(const struct stepping *at) {
     struct view bits = {view_of(at->instruction->types[0]).bits, false};
-    struct value a = operand(at, 1), b = read_as(at, operand(at, 2), (struct view){32, false});
+    struct extent_value a = operand(at, 1),
+                        b = read_as(at, operand(at, 2), (struct view){32, false});
     struct range by = range_of(at, &b);
     if (by.low != by.high || by.low >= bits.bits || by.low > 62) {
         struct range range = range_of(at, &a);
@@ -252,14 +258,14 @@ static struct value shift_left(const struct stepping *at) {
             return anything(bits.bits);
         return of_range((struct range){range.low << by.low, range.high << by.high});
     }
-    struct value factor = of_constant((int64_t)1 << by.low);
+    struct extent_value factor = of_constant((int64_t)1 << by.low);
     return product(at, &a, &factor);
 }
 
-static struct value shift_right(const struct stepping *at) {
+static struct extent_value shift_right(const struct stepping *at) {
     struct view view = view_of(at->instruction->types[0]);
-    struct value a = read_as(at, operand(at, 1), view);
-    struct value b = read_as(at, operand(at, 2), (struct view){32, false});
+    struct extent_value a = read_as(at, operand(at, 1), view);
+    struct extent_value b = read_as(at, operand(at, 2), (struct view){32, false});
     struct range range = range_of(at, &a), by = range_of(at, &b);
     if (range.low < 0 && !view.is_signed)
         return by.low > 0 && by.low < 64 ? of_range((struct range){0, LARGEST >> (by.low - 1)})
@@ -281,7 +287,7 @@ static int64_t ones_over(int64_t value) { /* the least 2^n - 1 that is not less 
 }
 
 /* All multiples of the next power of two below which the others lie: then `or` adds. */
-static bool are_apart(const struct value *a, struct range b) {
+static bool are_apart(const struct extent_value *a, struct range b) {
     if (!a->has_form || b.low < 0 || b.high == LARGEST)
         return false;
     int64_t ones = ones_over(b.high);
@@ -293,8 +299,8 @@ static bool are_apart(const struct value *a, struct range b) {
     return true;
 }
 
-static struct value keep_bits(const struct stepping *at, struct value a, int64_t mask,
-                              uint8_t bits) {
+static struct extent_value keep_bits(const struct stepping *at, struct extent_value a, int64_t mask,
+                                     uint8_t bits) {
     struct range range = range_of(at, &a);
     if (mask >= 0 && mask == ones_over(mask)) {
         if (range.low >= 0 && range.high <= mask)
@@ -306,15 +312,15 @@ static struct value keep_bits(const struct stepping *at, struct value a, int64_t
         return mask >= 0 ? of_range((struct range){0, mask}) : anything(bits);
     if (range.low == range.high)
         return of_constant(range.low & mask);
-    struct value result =
+    struct extent_value result =
         as_form(at, of_range((struct range){range.low & mask, range.high & mask}), bits);
     remember_rest(at, &a, &result, 1, rest);
     return result;
 }
 
-static struct value bitwise(const struct stepping *at) {
+static struct extent_value bitwise(const struct stepping *at) {
     uint8_t bits = view_of(at->instruction->types[0]).bits;
-    struct value a = operand(at, 1), b = operand(at, 2);
+    struct extent_value a = operand(at, 1), b = operand(at, 2);
     uint32_t opcode = at->instruction->opcode;
     int64_t constant, other;
     if (is_constant(&a, &constant) && is_constant(&b, &other))
@@ -340,9 +346,10 @@ static struct value bitwise(const struct stepping *at) {
 
 /* ---- choices ---- */
 
-static struct value least_or_most(const struct stepping *at, bool least) {
+static struct extent_value least_or_most(const struct stepping *at, bool least) {
     struct view view = view_of(at->instruction->types[0]);
-    struct value a = read_as(at, operand(at, 1), view), b = read_as(at, operand(at, 2), view);
+    struct extent_value a = read_as(at, operand(at, 1), view),
+                        b = read_as(at, operand(at, 2), view);
     struct range x = range_of(at, &a), y = range_of(at, &b);
     if (least ? x.high <= y.low : x.low >= y.high)
         return a;
@@ -350,13 +357,13 @@ static struct value least_or_most(const struct stepping *at, bool least) {
         return b;
     struct range low_end = {x.low < y.low ? x.low : y.low, x.high < y.high ? x.high : y.high};
     struct range high_end = {x.low > y.low ? x.low : y.low, x.high > y.high ? x.high : y.high};
-    struct value result = as_form(at, of_range(least ? low_end : high_end), view.bits);
+    struct extent_value result = as_form(at, of_range(least ? low_end : high_end), view.bits);
     result.base = common_base(a.base, b.base);
-    const struct value *const others[] = {&a, &b};
+    const struct extent_value *const others[] = {&a, &b};
     for (uint32_t i = 0; i < 2; i++) {
-        struct limit limit = {.kind = LIMIT_PLAIN,
-                              .defines = true,
-                              .range = {least ? SMALLEST : 0, least ? 0 : LARGEST}};
+        struct extent_limit limit = {.kind = LIMIT_PLAIN,
+                                     .defines = true,
+                                     .range = {least ? SMALLEST : 0, least ? 0 : LARGEST}};
         if (others[i]->has_form && ff__extent_add(&result.form, &others[i]->form, -1, &limit.form))
             ff__extent_limit(at->extents, at->state, &limit);
     }
@@ -365,7 +372,7 @@ static struct value least_or_most(const struct stepping *at, bool least) {
 
 /* What a value is where the condition holds, or does not. */
 static bool range_where(const struct stepping *at, uint32_t reg, bool holds,
-                        const struct value *value, struct range *out) {
+                        const struct extent_value *value, struct range *out) {
     struct state *state = &at->extents->edge;
     ff__extent_copy(at->extents, state, at->state);
     if (at->extents->number_of[reg] == FF__PTX_NONE)
@@ -374,8 +381,8 @@ static bool range_where(const struct stepping *at, uint32_t reg, bool holds,
     return state->reached;
 }
 
-static struct value choose(const struct stepping *at) {
-    struct value a = operand(at, 1), b = operand(at, 2);
+static struct extent_value choose(const struct stepping *at) {
+    struct extent_value a = operand(at, 1), b = operand(at, 2);
     const struct ff__ptx_operand *predicate = &at->operands[3];
     if (at->instruction->operand_count != 4 || predicate->kind != FF__PTX_REGISTER ||
         predicate->negated)
@@ -385,7 +392,7 @@ static struct value choose(const struct stepping *at) {
     bool second = range_where(at, predicate->index, false, &b, &y);
     if (!first || !second)
         return first ? a : b;
-    struct value result =
+    struct extent_value result =
         of_range((struct range){x.low < y.low ? x.low : y.low, x.high > y.high ? x.high : y.high});
     result.base = common_base(a.base, b.base);
     return result;
@@ -397,12 +404,12 @@ static uint32_t held_size(const struct stepping *at) {
     return ff__ptx_type_size(at->extents->function->registers[at->operands[0].index].type);
 }
 
-static struct value convert(const struct stepping *at) {
+static struct extent_value convert(const struct stepping *at) {
     const struct ff__ptx_instruction *instruction = at->instruction;
     if (instruction->type_count != 2)
         return anything(64);
     enum ff__ptx_type to = instruction->types[0], from = instruction->types[1];
-    struct value value = operand(at, 1);
+    struct extent_value value = operand(at, 1);
     if (!is_integer(to) || !is_integer(from) || ff__ptx_has(instruction, FF__PTX_M_SAT))
         return is_integer(to) ? of_range(ff__extent_top(view_of(to))) : anything(64);
     if (ff__ptx_type_size(to) > ff__ptx_type_size(from))
@@ -410,7 +417,7 @@ static struct value convert(const struct stepping *at) {
     return held_size(at) > ff__ptx_type_size(to) ? read_as(at, value, view_of(to)) : value;
 }
 
-static struct value parameter(const struct stepping *at, enum ff__ptx_type type) {
+static struct extent_value parameter(const struct stepping *at, enum ff__ptx_type type) {
     const struct ff__ptx_extent_launch *launch = at->extents->launch;
     const struct ff__ptx_operand *from = &at->operands[1];
     const struct ff__ptx_function *function = at->extents->function;
@@ -422,13 +429,13 @@ static struct value parameter(const struct stepping *at, enum ff__ptx_type type)
     memcpy(&bits, (const char *)launch->parameters + offset, size);
     if (size < 8 && ff__ptx_type_kind(type) == 's')
         bits = (int64_t)((uint64_t)bits << (64 - 8 * size)) >> (64 - 8 * size);
-    struct value value = of_constant(bits);
+    struct extent_value value = of_constant(bits);
     if (size == 8)
         value.base = (uint32_t)offset;
     return value;
 }
 
-static struct value load(const struct stepping *at) {
+static struct extent_value load(const struct stepping *at) {
     const struct ff__ptx_instruction *instruction = at->instruction;
     enum ff__ptx_type type =
         instruction->type_count != 0 ? instruction->types[instruction->type_count - 1] : 0;
@@ -467,9 +474,10 @@ static bool comparison(const struct ff__ptx_instruction *instruction, enum compa
 
 /* Bits that are only compared for equality are read as signed numbers, if they can be. */
 static struct view compared_view(const struct stepping *at, enum ff__ptx_type type,
-                                 bool is_unsigned, const struct value *a, const struct value *b) {
+                                 bool is_unsigned, const struct extent_value *a,
+                                 const struct extent_value *b) {
     struct view view = view_of(type);
-    struct value x = *a, y = *b;
+    struct extent_value x = *a, y = *b;
     view.is_signed = !is_unsigned && ff__ptx_type_kind(type) != 'u';
     if (ff__ptx_type_kind(type) == 'b' && !is_unsigned &&
         (!ff__extent_view(at->extents, at->state, view, &x) ||
@@ -531,14 +539,14 @@ static struct condition predicate(const struct stepping *at) {
 
 /* ---- all ---- */
 
-static struct value negative(const struct stepping *at, int64_t constant) {
-    struct value from = of_constant(constant), a = operand(at, 1);
+static struct extent_value negative(const struct stepping *at, int64_t constant) {
+    struct extent_value from = of_constant(constant), a = operand(at, 1);
     return sum(at, &from, &a, -1);
 }
 
-static struct value absolute(const struct stepping *at) {
+static struct extent_value absolute(const struct stepping *at) {
     struct view view = view_of(at->instruction->types[0]);
-    struct value a = read_as(at, operand(at, 1), view);
+    struct extent_value a = read_as(at, operand(at, 1), view);
     struct range range = range_of(at, &a);
     if (range.low >= 0)
         return a;
@@ -547,21 +555,21 @@ static struct value absolute(const struct stepping *at) {
     return of_range((struct range){0, -range.low > range.high ? -range.low : range.high});
 }
 
-static struct value multiply_add(const struct stepping *at) {
-    struct value part = multiply(at), c = operand(at, 3);
+static struct extent_value multiply_add(const struct stepping *at) {
+    struct extent_value part = multiply(at), c = operand(at, 3);
     if (ff__ptx_has(at->instruction, FF__PTX_M_SAT))
         return anything(32);
     return sum(at, &part, &c, 1);
 }
 
-static struct value add_or_subtract(const struct stepping *at, int64_t factor) {
-    struct value a = operand(at, 1), b = operand(at, 2);
+static struct extent_value add_or_subtract(const struct stepping *at, int64_t factor) {
+    struct extent_value a = operand(at, 1), b = operand(at, 2);
     if (ff__ptx_has(at->instruction, FF__PTX_M_SAT))
         return anything(32);
     return sum(at, &a, &b, factor);
 }
 
-static struct value move(const struct stepping *at) {
+static struct extent_value move(const struct stepping *at) {
     if (at->instruction->opcode == OP(cvta) && (ff__ptx_has(at->instruction, FF__PTX_M_SHARED) ||
                                                 ff__ptx_has(at->instruction, FF__PTX_M_LOCAL) ||
                                                 ff__ptx_has(at->instruction, FF__PTX_M_CONST) ||
@@ -570,8 +578,8 @@ static struct value move(const struct stepping *at) {
     return operand(at, 1);
 }
 
-static struct value field(const struct stepping *at) {
-    struct value length = operand(at, 3);
+static struct extent_value field(const struct stepping *at) {
+    struct extent_value length = operand(at, 3);
     int64_t bits;
     if (at->instruction->types[0] != FF__PTX_U32 || !is_constant(&length, &bits) || bits < 0 ||
         bits > 31)
@@ -579,7 +587,7 @@ static struct value field(const struct stepping *at) {
     return of_range((struct range){0, ((int64_t)1 << bits) - 1});
 }
 
-static struct value integer_result(const struct stepping *at) {
+static struct extent_value integer_result(const struct stepping *at) {
     switch (at->instruction->opcode) {
     case OP(mov):
     case OP(cvta):
@@ -626,7 +634,7 @@ static struct value integer_result(const struct stepping *at) {
     }
 }
 
-static struct value result_of(const struct stepping *at) {
+static struct extent_value result_of(const struct stepping *at) {
     const struct ff__ptx_instruction *instruction = at->instruction;
     if (at->operands[0].kind != FF__PTX_REGISTER)
         return anything(64);
@@ -648,7 +656,7 @@ static bool is_predicate(const struct stepping *at, uint32_t reg) {
     return at->extents->function->registers[reg].type == FF__PTX_PRED;
 }
 
-static void set(const struct stepping *at, uint32_t reg, struct value value) {
+static void set(const struct stepping *at, uint32_t reg, struct extent_value value) {
     struct ff__ptx_extents *extents = at->extents;
     uint32_t number = extents->number_of[reg];
     uint8_t bits = (uint8_t)(8 * ff__ptx_type_size(extents->function->registers[reg].type));

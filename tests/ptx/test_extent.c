@@ -313,7 +313,7 @@ static void contains_every_access(void **state) {
 
 /* ---- kernels made at random ---- */
 
-enum { MODULES = 4, KERNELS = 24 };
+enum { MODULES = 2, KERNELS = 24 };
 
 static void check_random(struct bench *bench, const struct ff__ptx_module *module, const char *name,
                          uint32_t n, uint32_t *told) {

@@ -12,15 +12,15 @@
 #define MOST_FAILURES 4u
 #define GAP           ((uint64_t)64 << 10) /* pieces that are closer are one */
 
-struct piece {
+struct brought_piece {
     uint64_t low, high;
 };
 
 /* What a launch's order carries. */
-struct order {
+struct bringing {
     struct ff_context *context;
     uint32_t device, count;
-    struct piece pieces[MOST_PIECES];
+    struct brought_piece pieces[MOST_PIECES];
 };
 
 struct ff__cuda_working_set {
@@ -28,7 +28,7 @@ struct ff__cuda_working_set {
     struct ff__ptx_extent *accesses;
     uint32_t failures; /* launches in a row of which nothing was found */
     uint64_t identity; /* of the launch that `order` is of; 0: none */
-    struct order order;
+    struct bringing order;
 };
 
 bool ff__cuda_brings_working_sets(void) {
@@ -59,24 +59,24 @@ void ff__cuda_working_set_free(struct ff__cuda_working_set *set) {
 
 /* ---- pieces ---- */
 
-static bool is_part(struct ff_context *context, const struct piece *piece) {
+static bool is_part(struct ff_context *context, const struct brought_piece *piece) {
     void *base;
     size_t size;
     return ff_mem_lookup(context, (const void *)(uintptr_t)piece->low, &base, &size) &&
            piece->high <= (uintptr_t)base + size && piece->high - piece->low <= size / 2;
 }
 
-static void drop(struct order *order, uint32_t number) {
+static void drop(struct bringing *order, uint32_t number) {
     order->count--;
     for (uint32_t i = number; i < order->count; i++)
         order->pieces[i] = order->pieces[i + 1];
 }
 
 /* In the order of the accesses; what touches others is put together with the first of them. */
-static void add_piece(struct order *order, struct piece piece) {
+static void add_piece(struct bringing *order, struct brought_piece piece) {
     uint32_t into = order->count;
     for (uint32_t i = 0; i < order->count;) {
-        struct piece *other = &order->pieces[i];
+        struct brought_piece *other = &order->pieces[i];
         if (piece.low > other->high + GAP || other->low > piece.high + GAP) {
             i++;
             continue;
@@ -97,7 +97,7 @@ static void add_piece(struct order *order, struct piece piece) {
 
 static void find_pieces(struct ff__cuda_working_set *set, struct ff_context *context,
                         const struct ff__ptx_launch *launch) {
-    struct order *order = &set->order;
+    struct bringing *order = &set->order;
     uint32_t count = ff__ptx_extents_count(set->extents);
     struct ff__ptx_extent_launch seen = {.shared = launch->shared,
                                          .parameters = launch->parameters,
@@ -109,7 +109,7 @@ static void find_pieces(struct ff__cuda_working_set *set, struct ff_context *con
     for (uint32_t i = 0; i < count; i++) {
         const struct ff__ptx_extent *of = &set->accesses[i];
         if (!of->never && of->kind == FF__PTX_EXACT)
-            add_piece(order, (struct piece){of->low, of->high});
+            add_piece(order, (struct brought_piece){of->low, of->high});
     }
     for (uint32_t i = order->count; i-- > 0;)
         if (!is_part(context, &order->pieces[i]))
@@ -117,7 +117,7 @@ static void find_pieces(struct ff__cuda_working_set *set, struct ff_context *con
 }
 
 /* Half of the memory is for what runs. */
-static bool fits(struct ff_context *context, const struct order *order) {
+static bool fits(struct ff_context *context, const struct bringing *order) {
     struct ff_stats stats;
     uint64_t total = 0;
     ff_stats_read(context, &stats);
@@ -129,10 +129,10 @@ static bool fits(struct ff_context *context, const struct order *order) {
 /* ---- orders ---- */
 
 static void follow(const struct ff_work *work, void *arguments) {
-    const struct order *order = arguments;
+    const struct bringing *order = arguments;
     (void)work;
     for (uint32_t i = 0; i < order->count; i++) {
-        const struct piece *piece = &order->pieces[i];
+        const struct brought_piece *piece = &order->pieces[i];
         ff_mem_prefetch(order->context, (const void *)(uintptr_t)piece->low,
                         piece->high - piece->low, order->device);
     }
