@@ -157,18 +157,23 @@ static bool is_zero(int64_t value, uint8_t bits) {
     return bits >= 64 ? value == 0 : (value & (((int64_t)1 << bits) - 1)) == 0;
 }
 
-void ff__extent_limit(const struct ff__ptx_extents *extents, struct state *state,
-                      const struct extent_limit *limit) {
-    if (limit->range.low > limit->range.high && limit->kind != LIMIT_NOT)
-        state->reached = false;
-    else if (limit->kind == LIMIT_PLAIN)
-        add_plain(extents, state, *limit);
-    else if (limit->kind == LIMIT_VIEW)
-        add_view(extents, state, limit);
-    else if (limit->form.count != 0)
+static void add_not(struct state *state, const struct extent_limit *limit) {
+    if (limit->form.count != 0)
         keep(state, limit);
     else if (is_zero(limit->form.constant, limit->view.bits))
         state->reached = false;
+}
+
+void ff__extent_limit(const struct ff__ptx_extents *extents, struct state *state,
+                      const struct extent_limit *limit) {
+    if (limit->kind == LIMIT_NOT)
+        add_not(state, limit);
+    else if (limit->range.low > limit->range.high)
+        state->reached = false;
+    else if (limit->kind == LIMIT_PLAIN)
+        add_plain(extents, state, *limit);
+    else
+        add_view(extents, state, limit);
 }
 
 /* ---- branches ---- */
