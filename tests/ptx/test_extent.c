@@ -225,17 +225,9 @@ static struct predicted check_launch(struct bench *bench, const struct ff__ptx_m
 /* ---- kernels of kernels/ ---- */
 
 /* Of which each byte that is predicted is touched. */
-static const char *const tight_kernels[] = {"axpy",
-                                            "scal",
-                                            "dot",
-                                            "gemm",
-                                            "gemv",
-                                            "gemm_tiled",
-                                            "transpose",
-                                            "hotspot",
-                                            "gelu",
-                                            "nbody"
-                                            "stencil_1d"};
+static const char *const tight_kernels[] = {"axpy", "scal",       "dot",       "gemm",
+                                            "gemv", "gemm_tiled", "transpose", "hotspot",
+                                            "gelu", "nbody",      "stencil_1d"};
 
 static void check_tight(const char *name, const struct tightness *tightness) {
     for (size_t i = 0; i < sizeof tight_kernels / sizeof *tight_kernels; i++)
