@@ -38,14 +38,15 @@ static void sleep_for_faults(struct ff__soft *soft, uint64_t timeout_ns) {
 #define LOOK_NS 1000000u /* between faults whose place is looked up, which takes up to 13 us */
 
 /* The instruction at which a thread waits for a page: the last number of what /proc says of a
- * thread that waits in the kernel (proc(5)). 0: there is no telling. */
+ * thread that waits in the kernel (proc(5)). 0: there is no telling. System calls by number, since
+ * ThreadSanitizer takes this thread's table of descriptors, which is its own, for the program's. */
 static uint64_t instruction_of(int32_t thread) {
     char text[256];
     snprintf(text, sizeof text, "/proc/self/task/%d/syscall", thread);
-    int fd = thread != 0 ? open(text, O_RDONLY | O_CLOEXEC) : -1;
-    ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    long fd = thread != 0 ? syscall(SYS_openat, AT_FDCWD, text, O_RDONLY | O_CLOEXEC) : -1;
+    long got = fd >= 0 ? syscall(SYS_read, fd, text, sizeof text - 1) : 0;
     if (fd >= 0)
-        close(fd);
+        syscall(SYS_close, fd);
     text[got > 0 ? got : 0] = '\0';
     const char *last = strrchr(text, ' ');
     return last ? strtoull(last, NULL, 16) : 0;
