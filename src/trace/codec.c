@@ -106,7 +106,7 @@ static inline uint8_t *put_number(uint8_t *at, uint64_t value) {
     return at + 1;
 }
 
-/* The same where it is hard to foretell whether there is a second byte. Two are written, of which
+/* The same where it is hard to predict whether there is a second byte. Two are written, of which
  * the number may need but one. */
 static inline uint8_t *put_spread(uint8_t *at, uint64_t value) {
     if (__builtin_expect(value >> 14 != 0, 0))

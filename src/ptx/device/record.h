@@ -46,7 +46,7 @@ static inline u64 any_of(u64x4 bits) {
 
 enum { PLACES = 256 }; /* of a hash table of pages */
 
-/* Without a branch for whether a page is new, which is hard to foretell. */
+/* Without a branch for whether a page is new, which is hard to predict. */
 static u32 many_pages(const u64 *addresses, u32 lanes, u32 size, struct ff_ptx_page *pages) {
     u8 places[PLACES] = {0}; /* 1 + the page's index; 0: none */
     u32 count = 0;
