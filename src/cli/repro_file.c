@@ -229,6 +229,8 @@ static int add_run(struct file_repro *work, const json_t *table, const char *wor
     if (status)
         return status;
     run.simulation.memory = memory - memory % ff__gpu_least_memory(run.simulation.gpu);
+    if (run.simulation.memory == 0) /* which would be enough for all */
+        return complain(work, table, "the device can not have so little memory for", workload);
     work->runs = GROW(work->runs, work->run_count);
     work->runs[work->run_count++] = run;
     return 0;

@@ -133,8 +133,7 @@ struct ff__fault {
     uint64_t address;
     bool write;
     int32_t thread; /* that faulted, 0 if the backend cannot tell */
-    uint64_t
-        code; /* the instruction that faulted; 0 if the backend cannot tell, or has not looked */
+    uint64_t code;  /* the instruction that faulted; 0: it cannot tell, or has not looked */
 };
 
 /* Devices of other programs, whose memory may be lent to this one. */

@@ -118,6 +118,8 @@ refused '"system": "keep", "set": "none"' "there are no programs in the set 'non
 refused '"system": "keep", "set": "few"' "there are no programs in the set 'few'"
 refused '"system": "keep", "percent": 0' '"percent" must be 1 to 10000: the footprint, of memory'
 refused '"system": "keep", "percent": "x"' '"percent" must be 1 to 10000: the footprint, of memory'
+refused '"system": "keep", "percent": 10000' \
+    "the device can not have so little memory for 'hotspot:size=4M'"
 refused '"system": "keep", "metric": "better"' "there is no metric 'better'"
 paper '"system": "keep"'
 sed 's/hotspot:size=4M/no-such-program/' mine.json >other.json

@@ -291,8 +291,8 @@ static void test_own(void **state) {
     ff__network_free(network);
 }
 
-/* Of convolutions those of 3 by 3 pixels with a stride of 1 have workspaces, on their way and on
- * the way back, where the workload asks for them: of 64 floats, 36 for 16 of each channel. */
+/* Of convolutions those of 3 by 3 pixels with a stride of 1 have workspaces, forward and
+ * backward, where the workload asks for them: of 64 floats, 36 for 16 of each channel. */
 static void test_workspaces(void **state) {
     static const char text[] = "batch 2\nlength 8\nx = pictures\n"
                                "y = conv x 5 kernel=3 pad=1\nz = conv y 4 kernel=3 pad=1 stride=2\n"
