@@ -6,6 +6,7 @@ static struct {
     uint32_t most;     /* sharers that a fault has found */
     uint32_t faults;   /* that the policy was asked about */
     bool maps, mapped; /* leaves pages on the host; has done so */
+    bool briefly;      /* the faulted ones alone, until the next batch */
 } watch;
 
 static void on_fault(void *state, const struct ff_view *view, const struct ff_fault_group *group,
@@ -15,7 +16,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
     watch.most = sharers > watch.most ? sharers : watch.most;
     watch.faults++;
     if (watch.maps)
-        advice->remote = ff_view_pages(view, group->block);
+        advice->remote = watch.briefly ? group->faulted : ff_view_pages(view, group->block);
     watch.mapped = watch.maps;
 }
 
@@ -27,6 +28,13 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
         ff_advise_block(advice, view, FF_END_REMOTE, 0, event->tier);
 }
 
+static void on_batch(void *state, const struct ff_view *view, const struct ff_fault_group *groups,
+                     uint32_t count, struct ff_advice_list *advice) {
+    (void)state, (void)count;
+    if (watch.briefly && watch.mapped)
+        ff_advise_block(advice, view, FF_END_REMOTE, 0, groups[0].tier);
+}
+
 static const struct ff_prefetch_policy watcher = {
     .base = {.name = "watcher",
              .summary = "watches who meets faults",
@@ -34,6 +42,7 @@ static const struct ff_prefetch_policy watcher = {
              .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_SHARERS,
              .controls = FF_CONTROLS_FAULTS,
              .on_launch = on_launch},
+    .on_batch = on_batch,
     .on_fault = on_fault,
 };
 
@@ -88,11 +97,22 @@ static void test_end_of_remote_use(void **state) {
     assert_int_equal(result.pages_in, 0);
 }
 
+/* Pages whose remote use has ended fault again in the same launch, too. */
+static void test_end_within_a_launch(void **state) {
+    (void)state;
+    struct little little = {.pages = 64, .passes = 2, .launches = 1, .ctas = 1, .warps = 1};
+    memset(&watch, 0, sizeof watch);
+    watch.maps = watch.briefly = true;
+    run(&little);
+    assert_int_equal(watch.faults, 2 * little.pages);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sharers),
         cmocka_unit_test(test_sharers_of_a_page),
         cmocka_unit_test(test_end_of_remote_use),
+        cmocka_unit_test(test_end_within_a_launch),
     };
     return cmocka_run_group_tests_name("sim.sharers", tests, NULL, NULL);
 }
