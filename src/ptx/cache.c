@@ -132,7 +132,7 @@ static int with_content(int object, int (*act)(void *self, const void *content, 
     if (content == MAP_FAILED)
         return -errno;
     int code = act(self, content, size);
-    munmap(content, size);
+    ff__ptx_object_unmap(content, size);
     return code;
 }
 

@@ -394,7 +394,7 @@ int ff__ptx_compile(struct ff__ptx_compiler *compiler, const char *text, size_t 
         return ff__fail(error, run.text, "no memory for a translated PTX module: %s",
                         strerror(-run.text));
     memcpy(content, text, size);
-    munmap(content, size);
+    ff__ptx_object_unmap(content, size);
     int code = compile_apart(compiler, &run, error);
     close(run.text);
     return code;

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file_limit.h"
 #include "base/lock.h"
+#include <farfault/mask.h>
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,6 +44,10 @@ int ff__ptx_object_new(size_t size, void **content) {
     return code;
 }
 
+void ff__ptx_object_unmap(void *content, size_t size) {
+    munmap(content, (size + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE * FF_PAGE_SIZE);
+}
+
 static int read_all(int file, char *to, size_t size) {
     while (size > 0) {
         ssize_t done = read(file, to, size);
@@ -62,7 +67,7 @@ int ff__ptx_object_copy(int file, size_t size) {
     if (object < 0)
         return object;
     int code = read_all(file, content, size);
-    munmap(content, size);
+    ff__ptx_object_unmap(content, size);
     if (code == 0)
         return object;
     close(object);

@@ -7,9 +7,13 @@
 #include <farfault/farfault.h>
 #include <stddef.h>
 
-/* A file in memory of `size` bytes, and its content as writable memory (munmap). Its descriptor, or
- * a negative errno. */
+/* A file in memory of `size` bytes, and its content as writable memory (ff__ptx_object_unmap). Its
+ * descriptor, or a negative errno. */
 int ff__ptx_object_new(size_t size, void **content);
+
+/* Whole pages: of the rest of the last one ThreadSanitizer would remember accesses, and hold the
+ * variables of a library that is loaded there next for raced with. */
+void ff__ptx_object_unmap(void *content, size_t size);
 
 /* The first `size` bytes of a file, from where it stands. The descriptor; -EIO: it is shorter; or
  * another negative errno. */

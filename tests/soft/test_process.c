@@ -226,10 +226,21 @@ static void stop_parent(const struct program *program) {
     }
 }
 
+/* A signal that the program gets before the debugger's SIGSTOP, as a fault's, is passed on: left at
+ * such a stop, the program would still have the SIGSTOP before it, and nobody to continue it. */
+static void attach_to_parent(void) {
+    int status = 0;
+    CHECK(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) == 0);
+    CHECK(waitpid(getppid(), &status, 0) == getppid() && WIFSTOPPED(status));
+    while (WSTOPSIG(status) != SIGSTOP) {
+        CHECK(ptrace(PTRACE_CONT, getppid(), NULL, (long)WSTOPSIG(status)) == 0);
+        CHECK(waitpid(getppid(), &status, 0) == getppid() && WIFSTOPPED(status));
+    }
+}
+
 /* Of a page that is absent a debugger is told that it is not there. */
 static void peek_at_parent(const struct program *program) {
-    CHECK(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) == 0);
-    CHECK(waitpid(getppid(), NULL, 0) == getppid());
+    attach_to_parent();
     for (size_t at = 0; at < SIZE; at += 16 * PAGE) {
         errno = 0;
         ptrace(PTRACE_PEEKDATA, getppid(), program->data + at, NULL);
