@@ -1,25 +1,12 @@
-/* What the sub-commands share: exit statuses, the error line, and arguments. */
+/* What the sub-commands share, and their arguments. */
 #ifndef FF_CLI_CLI_H
 #define FF_CLI_CLI_H
 
+#include "report/complain.h"
+
 #include <argp.h>
 
-enum {
-    FF__EXIT_FAILURE = 1,
-    FF__EXIT_USAGE = 2,
-    FF__EXIT_CANNOT_EXECUTE = 126,
-    FF__EXIT_NOT_FOUND = 127,
-    FF__EXIT_SIGNAL = 128, /* plus the number of the signal */
-};
-
 #define FF__VERSION_LINE "farfault " FARFAULT_VERSION
-
-/* One line on stderr, after the name of the command; returns `status`, so that callers can `return
- * ff__complain(...)`. */
-int ff__complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* The last of these lines, without the name of the command; NULL: there was none. */
-const char *ff__complaint(void);
 
 /* argp_parse(), except that a mistake is one line, with the name nearest to an option that does not
  * exist. argv[0] is the name of the command. Returns 0 or an exit status. */

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/copy_rate.h"
+#include "study/live/copy_rate.h"
 
 #include <errno.h>
 #include <farfault/mask.h>

@@ -1,12 +1,12 @@
 /* farfault cuda compile: clang's passes over each file for the device and the host, with a fat
  * binary between them, and then the link. */
 #include "base/new_file.h"
-#include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/cuda.h"
-#include "cli/find.h"
 #include "ptx/fatbin.h"
 #include "report/text.h"
+#include "study/find.h"
+#include "study/live/child.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 #include "cli/cuda.h"
 
 #include "cli/cli.h"
-#include "cli/find.h"
 #include "cli/needs.h"
+#include "study/find.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -2,12 +2,12 @@
 #include "backend/sim/machine/gpu.h"
 #include "base/nearest.h"
 #include "cli/cli.h"
-#include "cli/find.h"
 #include "cli/options.h"
-#include "cli/outputs.h"
-#include "cli/program.h"
 #include "policy/registry.h"
 #include "report/table.h"
+#include "study/find.h"
+#include "study/live/program.h"
+#include "study/outputs.h"
 #include "workload/workload.h"
 
 #include <jansson.h>
@@ -470,7 +470,7 @@ static int list(const struct ff__options *options, const struct ff__words *words
     if (options->from_environment[FF__OPTION_JSON])
         ff__outputs_expect(NULL);
     else if (!status)
-        status = ff__outputs_read(options, &outputs);
+        status = ff__options_outputs(options, &outputs);
     if (status)
         return status;
     if (outputs.json)

@@ -2,7 +2,7 @@
 #include "base/file_limit.h"
 #include "base/nearest.h"
 #include "cli/options.h"
-#include "cli/outputs.h"
+#include "study/outputs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "cli/options.h"
 
-#include "cli/outputs.h"
-#include "cli/pool.h"
+#include "base/new_file.h"
+#include "study/pool.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -292,4 +292,28 @@ int ff__options_apply(struct ff__options *options, struct ff_config *config) {
     return ff_config_from_environment(config, &error)
                ? ff__complain(FF__EXIT_USAGE, "%s", error.message)
                : 0;
+}
+
+/* ---- results ---- */
+
+static bool is_stdout(const char *path) {
+    return path && strcmp(path, "-") == 0;
+}
+
+static int check_output(const struct ff__options *options, enum ff__option option) {
+    const char *path = options->text[option];
+    if (!path || is_stdout(path))
+        return 0;
+    int status = ff__file_check(path);
+    return status ? ff__options_complain(options, option, strerror(-status)) : 0;
+}
+
+int ff__options_outputs(const struct ff__options *options, struct ff__outputs *out) {
+    *out = (struct ff__outputs){options->text[FF__OPTION_JSON], options->text[FF__OPTION_CSV]};
+    if (is_stdout(out->json) && is_stdout(out->csv))
+        return ff__complain(FF__EXIT_USAGE,
+                            "--json and --csv cannot both go to standard output: give one a file, "
+                            "such as --csv=FILE");
+    int status = check_output(options, FF__OPTION_JSON);
+    return status ? status : check_output(options, FF__OPTION_CSV);
 }

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "report/text.h"
 #include "runtime/options.h"
+#include "study/outputs.h"
 
 struct ff__options {
     enum ff__command_id command;
@@ -54,6 +55,10 @@ int ff__options_translate(const struct ff__options *options, int status, const c
 /* How many simulations run at the same time; if nothing is said, as many as there are
  * processors. */
 unsigned ff__options_jobs(const struct ff__options *options);
+
+/* What --json and --csv say. A path that cannot be written is found before hours of work.
+ * Returns 0 or an exit status. */
+int ff__options_outputs(const struct ff__options *options, struct ff__outputs *out);
 
 /* Sets up `config` as the device options say, and this process's environment, so that a child of it
  * does the same. The texts of `options` must outlive it. Memory and system are left to the caller.

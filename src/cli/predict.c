@@ -3,11 +3,11 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/scores.h"
-#include "cli/specs.h"
-#include "cli/training_data.h"
+#include "cli/train.h"
 #include "learn/predictor.h"
 #include "learn/train/nets.h"
 #include "report/table.h"
+#include "study/specs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -182,7 +182,7 @@ static int predict_all(struct ff__model *model, struct ff__training_data *data,
 /* Times are for people alone. */
 static int read_wanted(const struct ff__options *options, struct ff__outputs *outputs,
                        struct wanted_results *wanted) {
-    int status = ff__outputs_read(options, outputs);
+    int status = ff__options_outputs(options, outputs);
     wanted->timed = options->number[FF__OPTION_BENCH];
     wanted->tables = ff__outputs_leave_tables(outputs);
     if (!status && wanted->timed && !wanted->tables)

@@ -3,7 +3,7 @@
 
 #include "base/new_file.h"
 #include "cli/file.h"
-#include "cli/outputs.h"
+#include "cli/options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -231,7 +231,7 @@ static int run(struct ff__options *options) {
     struct ff__file file = {NULL, 0};
     if (options->word_count != 1)
         return ff__complain(FF__EXIT_USAGE, "give one file: farfault ptx FILE");
-    int status = ff__outputs_read(options, &outputs);
+    int status = ff__options_outputs(options, &outputs);
     if (!status)
         status = read_arch(options, &wanted.arch);
     if (!status)

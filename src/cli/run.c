@@ -2,17 +2,17 @@
  */
 #include "cli/run.h"
 
-#include "cli/amount.h"
-#include "cli/child.h"
 #include "cli/cli.h"
-#include "cli/environment.h"
-#include "cli/find.h"
 #include "cli/needs.h"
 #include "cli/options.h"
-#include "cli/outputs.h"
 #include "cli/probe.h"
-#include "cli/trial.h"
 #include "report/account.h"
+#include "study/amount.h"
+#include "study/find.h"
+#include "study/live/child.h"
+#include "study/live/environment.h"
+#include "study/live/trial.h"
+#include "study/outputs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -222,7 +222,7 @@ static int probe(struct plan *plan) {
     char text[FF__PROBE_TEXT];
     int status = ff__probe_system(&plan->config);
     if (!status)
-        status = ff__outputs_read(plan->options, &plan->outputs);
+        status = ff__options_outputs(plan->options, &plan->outputs);
     if (!status)
         status = ff__probe_device(plan->options, &plan->config, text);
     if (!status)

@@ -1,10 +1,10 @@
 /* farfault run --device gpu: a CUDA program on the machine's own driver, which manages the memory
  * that the program allocates. Systems, budgets and summaries are the software device's. */
-#include "cli/child.h"
 #include "cli/cli.h"
-#include "cli/environment.h"
-#include "cli/find.h"
 #include "cli/run.h"
+#include "study/find.h"
+#include "study/live/child.h"
+#include "study/live/environment.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

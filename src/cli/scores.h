@@ -2,8 +2,8 @@
 #ifndef FF_CLI_SCORES_H
 #define FF_CLI_SCORES_H
 
-#include "cli/outputs.h"
 #include "learn/train/score.h"
+#include "study/outputs.h"
 
 /* {"subject", "top1", "f1", "top10", "majority", "unknown", "no_page"}; the caller owns it. */
 json_t *ff__score_json(const char *subject, const struct ff__score *score);

@@ -1,7 +1,7 @@
 /* farfault top: devices that programs share through a broker, and these programs, as it happens. */
 #include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/outputs.h"
+#include "cli/options.h"
 #include "report/table.h"
 #include "share/protocol.h"
 
@@ -182,7 +182,7 @@ static int run(struct ff__options *options) {
     struct ff__outputs outputs;
     if (options->word_count > 0)
         return ff__complain(FF__EXIT_USAGE, "'%s' is no option", options->words[0]);
-    int status = ff__outputs_read(options, &outputs);
+    int status = ff__options_outputs(options, &outputs);
     if (status)
         return status;
     if (!path)

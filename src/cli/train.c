@@ -1,13 +1,16 @@
 /* farfault train: a predictor for what modelled programs access. */
+#include "cli/train.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/scores.h"
-#include "cli/training_job.h"
 #include "learn/train/finetune_score.h"
 #include "learn/train/nets.h"
 #include "learn/train/online.h"
 #include "report/progress.h"
 #include "report/table.h"
+#include "study/find.h"
+#include "study/repro/training_job.h"
+#include "study/specs.h"
 
 #include <errno.h>
 #include <math.h>
@@ -214,6 +217,21 @@ static int train_all(const struct training_plan *plan, const char *subject,
     return status;
 }
 
+int ff__training_data_read(const struct ff__options *options, const char *list,
+                           struct ff__training_data *data) {
+    struct ff_error error;
+    *data = (struct ff__training_data){
+        .seed = options->number[FF__OPTION_SEED],
+        .distance = (uint32_t)options->number[FF__OPTION_DISTANCE],
+        .by = (enum ff__cluster)options->number[FF__OPTION_CLUSTER],
+        .by_access = options->number[FF__OPTION_DELTA],
+        .split = (enum ff__split)options->number[FF__OPTION_SPLIT],
+    };
+    if (ff__specs_split(list, &data->workloads, &error))
+        return ff__complain(FF__EXIT_USAGE, "%s", error.message);
+    return ff__find_gpu(ff__options_text(options, FF__OPTION_GPU), FF__EXIT_USAGE, &data->gpu);
+}
+
 static int train(struct ff__options *options) {
     struct training_plan plan = {0};
     struct results results = {.runs = ff__must(json_array())};
@@ -227,7 +245,7 @@ static int train(struct ff__options *options) {
     if (!status)
         status = read_plan(options, &plan);
     if (!status)
-        status = ff__outputs_read(options, &outputs);
+        status = ff__options_outputs(options, &outputs);
     ff__table_init(&results.table, "lrrrrrrrr");
     ff__table_cells(&results.table, "", "classes", "parameters", "top-1", "F1", "top-10",
                     "majority", "unknown", "no page", NULL);

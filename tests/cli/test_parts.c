@@ -1,14 +1,14 @@
 /* The parts of the command line that decide something by themselves. */
 #include "base/nearest.h"
-#include "cli/amount.h"
-#include "cli/child.h"
-#include "cli/kept.h"
-#include "cli/paired.h"
-#include "cli/repro_plot.h"
-#include "cli/result.h"
-#include "cli/specs.h"
 #include "report/plot.h"
 #include "report/table.h"
+#include "study/amount.h"
+#include "study/kept.h"
+#include "study/live/child.h"
+#include "study/live/result.h"
+#include "study/paired.h"
+#include "study/repro/plot.h"
+#include "study/specs.h"
 
 #include <errno.h>
 #include <math.h>

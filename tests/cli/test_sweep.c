@@ -2,8 +2,8 @@
  * below stand in for the simulator's and the workloads'; a workload's footprint is its name's
  * number of MiB. */
 #include "base/error.h"
-#include "cli/pool.h"
-#include "cli/sweep.h"
+#include "study/pool.h"
+#include "study/sim/sweep.h"
 #include "trace/model/replay.h"
 
 #include <errno.h>

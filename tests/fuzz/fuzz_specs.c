@@ -2,7 +2,7 @@
  * with a reason; any workload of it, too, is opened or refused. */
 #include "fuzz/fuzz.h"
 
-#include "cli/specs.h"
+#include "study/specs.h"
 #include "workload/model.h"
 #include "workload/workload.h"
 

@@ -3,7 +3,7 @@
  * 2. One a line, in this order. */
 #include "fuzz/fuzz.h"
 
-#include "cli/sweep.h"
+#include "cli/sim.h"
 
 static const enum ff__option options_of_lines[] = {
     FF__OPTION_SYSTEMS, FF__OPTION_MEMORY, FF__OPTION_OVERSUBSCRIBE, FF__OPTION_DEVICES,

@@ -3,8 +3,8 @@
  * (TEST_GOLDEN=whole) the deviations are limited, too. */
 #include "golden/golden.h"
 
-#include "cli/repro.h"
-#include "cli/repro_hlsh.h"
+#include "study/repro/hlsh.h"
+#include "study/repro/repro.h"
 
 #include <math.h>
 

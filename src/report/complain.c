@@ -1,0 +1,23 @@
+#include "report/complain.h"
+#include "report/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static char *last;
+
+int ff__complain(int status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = ff__text_v(format, args);
+    va_end(args);
+    fprintf(stderr, "%s: %s\n", program_invocation_name, text);
+    free(last);
+    last = text;
+    return status;
+}
+
+const char *ff__complaint(void) {
+    return last;
+}

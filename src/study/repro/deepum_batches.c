@@ -1,0 +1,97 @@
+/* Tables 3 and 7: the largest batches that the host's memory holds, and that LMS runs. */
+#include "study/repro/deepum.h"
+
+#include "report/text.h"
+#include "study/repro/deepum_runs.h"
+#include "workload/dnn/dnn.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DLRM_UNIT 16384u /* of batches: those that are multiples of it are tried */
+
+/* What a batch must fit. */
+struct limit {
+    const struct ff__deepum_runs *work;
+    enum ff__deepum_card card;
+    uint64_t host; /* bytes of its memory: Table 1, and section 6.4 */
+    bool lms;      /* LMS must run it, too */
+    bool workspaces;
+};
+
+static bool fits(const struct limit *limit, const char *network, uint64_t batch) {
+    char *name = ff__text("%s%sbatch=%llu,iterations=%u,workspaces=%d", network,
+                          strchr(network, ':') ? "," : ":", (unsigned long long)batch,
+                          FF__DEEPUM_ITERATIONS, limit->workspaces);
+    struct ff__workload *workload;
+    struct ff_error error;
+    bool good = ff__workload_open(name, limit->work->seed, &workload, &error) == 0;
+    free(name);
+    if (!good)
+        return false;
+    good = ff__dnn_placement(workload)->pool.reserved_peak <= limit->host &&
+           (!limit->lms || ff__deepum_lms_runs(limit->work, workload, limit->card));
+    ff__workload_close(workload);
+    return good;
+}
+
+static double largest(const struct limit *limit, const char *network, uint64_t unit) {
+    uint64_t low = 0, high = (UINT64_C(1) << 20) / unit;
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (fits(limit, network, middle * unit))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return (double)(low * unit);
+}
+
+/* With workspaces only the networks that have them. */
+static void add_column(const struct limit *limit, const json_t *rows, const char *number,
+                       json_t *tables) {
+    const char *system = limit->lms ? "lms" : "deepum";
+    char *id = ff__text("%s.%s%s", number, system, limit->workspaces ? ".workspaces" : "");
+    char *what = ff__text("the largest batch of %s, %s workspaces of convolutions", system,
+                          limit->workspaces ? "with" : "without");
+    json_t *table = ff__repro_table(tables, id, what), *row;
+    size_t i;
+    json_array_foreach(rows, i, row) if (!limit->workspaces ||
+                                         json_is_true(json_object_get(row, "workspaces")))
+        ff__repro_row(table, ff__repro_text(row, "config"), ff__repro_number(row, system),
+                      largest(limit, ff__repro_text(row, "network"),
+                              ff__repro_number(row, "unit") > 1 ? DLRM_UNIT : 1));
+    free(id);
+    free(what);
+}
+
+/* What the paper quotes of others. */
+static void add_others(const json_t *rows, json_t *tables) {
+    static const char *const others[] = {"vdnn", "autotm", "swapadvisor", "capuchin", "sentinel"};
+    for (size_t j = 0; j < sizeof others / sizeof others[0]; j++) {
+        char *id = ff__text("7.%s", others[j]);
+        json_t *table = ff__repro_table(tables, id, "the largest batch, published alone"), *row;
+        size_t i;
+        json_array_foreach(rows, i, row) ff__repro_row(
+            table, ff__repro_text(row, "config"), ff__repro_number(row, others[j]), (double)NAN);
+        free(id);
+    }
+}
+
+int ff__repro_deepum_batches(const struct ff__repro_plan *plan, json_t *tables) {
+    const json_t *small = json_object_get(plan->published, "tensorflow");
+    struct ff__deepum_runs work;
+    int status = ff__deepum_runs_open(&work, plan);
+    for (int i = 0; i < 4 && !status; i++) {
+        struct limit limit = {&work, FF__DEEPUM_CARD, UINT64_C(512) << 30, i % 2 == 0, i >= 2};
+        add_column(&limit, json_object_get(plan->published, "largest"), "3", tables);
+        limit.card = FF__DEEPUM_SMALL;
+        limit.host = UINT64_C(128) << 30;
+        add_column(&limit, small, "7", tables);
+    }
+    if (!status)
+        add_others(small, tables);
+    ff__deepum_runs_close(&work);
+    return status;
+}

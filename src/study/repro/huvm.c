@@ -1,0 +1,477 @@
+/* HUVM / memHarvester (Choi et al., USENIX ATC 2022): jobs beside each other on the devices of one
+ * machine. How much faster each is than under another system. */
+#include "backend/sim/sim.h"
+#include "base/checksum.h"
+#include "report/complain.h"
+#include "report/json.h"
+#include "study/find.h"
+#include "study/repro/runs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JOBS_MAX FF__MACHINE_DEVICES
+#define STOCK    "nvidia"
+/* The authors ran the released module, which prefetches blocks that are two apart. */
+#define PREEVICT "preevict-host:stride=2"
+#define OURS     "memharvester:stride=2"
+#define DRAWN    "memharvester" /* and the poster's, consecutive ones */
+
+/* The order in which the paper adds its techniques. */
+static const struct {
+    const char *name, *system;
+} steps[] = {
+    {"H", "memharvester-h"},
+    {"+PE", "memharvester-pe"},
+    {"+LP", "memharvester-lp"},
+    {"+PLF", "memharvester-plf"},
+    {"+LPF", "memharvester-lpf:stride=2"},
+    {"+MPF", OURS},
+};
+
+/* Blocks of 2 MiB. */
+static const unsigned amounts[] = {1, 2, 4, 8, 16};
+static const unsigned shares[] = {5, 10, 20, 40, 60}; /* percent of a device's memory */
+static const double footprints[] = {0.8, 1.2};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* One run of all jobs of a case. */
+struct huvm_run {
+    const json_t *the_case;
+    char *system;
+    double footprint; /* of the jobs that end, as a multiple of their own */
+    unsigned share;   /* percent of its memory that a device lends */
+    struct huvm_result {
+        double seconds[JOBS_MAX];
+        double host_bytes, peer_bytes; /* that came to the first job */
+        double used[JOBS_MAX];         /* its footprint, as a multiple of a device's memory */
+    } found;
+    char reason[sizeof((struct ff_error *)0)->message]; /* why it failed; empty: it did not */
+};
+
+/* A row of a table: how much faster a job is in one run than in another one, or what its run has
+ * counted. */
+struct huvm_row {
+    char *table, *name;
+    const char *what;
+    unsigned slow, fast, job;
+    double paper;
+    enum { TIMES_FASTER, HOST_SHARE, SECONDS, USED, HARVESTED } value;
+};
+
+struct huvm_repro {
+    struct ff__machine machine;
+    uint64_t seed, memory; /* bytes of each device */
+    uint32_t published;    /* checksum of the published file, which describes machine and jobs */
+    struct huvm_run *runs;
+    struct huvm_row *rows;
+    unsigned run_count, row_count;
+};
+
+/* ---- a run ---- */
+
+static bool repeats(const json_t *job) {
+    return json_is_true(json_object_get(job, "repeats"));
+}
+
+static int open_job(const struct huvm_repro *work, const struct huvm_run *run,
+                    const json_t *description, struct ff__sim_job *out, struct ff_error *error) {
+    const char *spec = ff__repro_text(description, "workload");
+    int status = ff__workload_open(spec, work->seed, &out->workload, error);
+    if (status || repeats(description) || run->footprint == 1)
+        return status;
+    uint64_t size = (uint64_t)((double)ff__workload_footprint(out->workload) * run->footprint);
+    char *sized =
+        ff__text("%s%csize=%llu", spec, strchr(spec, ':') ? ',' : ':', (unsigned long long)size);
+    ff__workload_close(out->workload);
+    out->workload = NULL;
+    status = ff__workload_open(sized, work->seed, &out->workload, error);
+    free(sized);
+    return status;
+}
+
+static int open_jobs(const struct huvm_repro *work, const struct huvm_run *run,
+                     struct ff__sim_job *jobs, uint32_t *count, struct ff_error *error) {
+    const json_t *descriptions = json_object_get(run->the_case, "jobs");
+    int status = 0;
+    for (; *count < json_array_size(descriptions) && *count < JOBS_MAX && !status; ++*count) {
+        const json_t *description = json_array_get(descriptions, *count);
+        double start = ff__repro_number(description, "start_s");
+        jobs[*count] =
+            (struct ff__sim_job){.first_device = (uint32_t)ff__repro_number(description, "device"),
+                                 .devices = 1,
+                                 .repeats = repeats(description),
+                                 .start_ns = isnan(start) ? 0 : (uint64_t)(start * 1e9)};
+        status = open_job(work, run, description, &jobs[*count], error);
+    }
+    return status;
+}
+
+/* Of the whole job, or of one of its iterations or repetitions if it goes on for ever. */
+static double seconds_of(const struct ff__sim_job *job) {
+    const struct ff__sim_result *result = &job->result;
+    if (!job->repeats)
+        return (double)result->time_ns * 1e-9;
+    return result->repetitions > 0
+               ? (double)result->repetitions_ps * 1e-12 / (double)result->repetitions
+               : (double)NAN;
+}
+
+static void run_job(void *self, unsigned index) {
+    const struct huvm_repro *work = self;
+    struct huvm_run *run = &((struct huvm_repro *)self)->runs[index];
+    struct ff__sim_job jobs[JOBS_MAX] = {{0}};
+    struct ff__sim_result all;
+    struct ff_error error = {""};
+    uint32_t count = 0;
+    double lender = ff__repro_number(run->the_case, "lender");
+    struct ff__sim_config config = {.gpu = &work->machine.gpu,
+                                    .machine = &work->machine,
+                                    .memory = work->memory,
+                                    .devices = work->machine.devices,
+                                    .lend = work->memory / 100 * run->share,
+                                    .lenders = isnan(lender) ? 0 : 1u << (uint32_t)lender,
+                                    .seed = work->seed};
+    int status = ff__system_parse(run->system, &config.system, &error);
+    if (!status)
+        status = open_jobs(work, run, jobs, &count, &error);
+    if (!status)
+        status = ff__sim_run_jobs(&config, jobs, count, &all, &error);
+    for (uint32_t i = 0; i < count; i++)
+        if (jobs[i].workload)
+            run->found.used[i] =
+                (double)ff__workload_footprint(jobs[i].workload) / (double)work->memory;
+    for (uint32_t i = 0; i < JOBS_MAX; i++)
+        run->found.seconds[i] = status || i >= count ? (double)NAN : seconds_of(&jobs[i]);
+    run->found.host_bytes = (double)jobs[0].result.bytes_in;
+    run->found.peer_bytes = (double)jobs[0].result.bytes_peer;
+    for (uint32_t i = 0; i < count; i++)
+        if (jobs[i].workload)
+            ff__workload_close(jobs[i].workload);
+    if (status)
+        snprintf(run->reason, sizeof run->reason, "%s", error.message);
+}
+
+static char *name_job(const void *self, unsigned index) {
+    const struct huvm_repro *work = self;
+    const struct huvm_run *run = &work->runs[index];
+    return ff__text("%s of %08x, %g %% of its data, %u %% lent: %s",
+                    ff__repro_text(run->the_case, "id"), (unsigned)work->published,
+                    run->footprint * 100, run->share, run->system);
+}
+
+static struct ff__repro_found found_by_job(void *self, unsigned index) {
+    struct huvm_run *run = &((struct huvm_repro *)self)->runs[index];
+    return (struct ff__repro_found){.bytes = &run->found,
+                                    .size = sizeof run->found,
+                                    .failure = run->reason[0] ? run->reason : NULL,
+                                    .figure = run->found.seconds[0],
+                                    .unit = "s, the first job"};
+}
+
+/* ---- what is to be run, and shown ---- */
+
+/* The number of the run, which is added if it is new. */
+static unsigned run_of(struct huvm_repro *work, const json_t *the_case, const char *system,
+                       double footprint, unsigned share) {
+    for (unsigned i = 0; i < work->run_count; i++) {
+        const struct huvm_run *run = &work->runs[i];
+        if (run->the_case == the_case && strcmp(run->system, system) == 0 &&
+            run->footprint == footprint && run->share == share)
+            return i;
+    }
+    work->runs = ff__must(realloc(work->runs, (work->run_count + 1) * sizeof *work->runs));
+    work->runs[work->run_count] = (struct huvm_run){.the_case = the_case,
+                                                    .system = ff__text("%s", system),
+                                                    .footprint = footprint,
+                                                    .share = share};
+    return work->run_count++;
+}
+
+static void add_row(struct huvm_repro *work, struct huvm_row row) {
+    work->rows = ff__must(realloc(work->rows, (work->row_count + 1) * sizeof *work->rows));
+    work->rows[work->row_count++] = row;
+}
+
+static void plan_jobs(struct huvm_repro *work, const json_t *the_case, const char *suffix,
+                      const char *base, const char *published, const char *what) {
+    unsigned slow = run_of(work, the_case, base, 1, 100),
+             fast = run_of(work, the_case, OURS, 1, 100);
+    size_t i;
+    json_t *job;
+    json_array_foreach(json_object_get(the_case, "jobs"), i, job) add_row(
+        work, (struct huvm_row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
+                                .name = ff__text("%s", ff__repro_text(job, "name")),
+                                .what = what,
+                                .slow = slow,
+                                .fast = fast,
+                                .job = (unsigned)i,
+                                .paper = ff__repro_number(job, published) /
+                                         ff__repro_number(job, "memharvester")});
+}
+
+/* Of the first job, for which nothing is published. */
+static void plan_first(struct huvm_repro *work, const json_t *the_case, const char *suffix,
+                       const char *what, char *name, unsigned slow, unsigned fast) {
+    add_row(work,
+            (struct huvm_row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
+                              .name = name,
+                              .what = what,
+                              .slow = slow,
+                              .fast = fast,
+                              .paper = (double)NAN});
+}
+
+/* Seconds of a job, or of an iteration of it, under the system that the published member is of. */
+static void plan_seconds(struct huvm_repro *work, const json_t *the_case) {
+    static const struct {
+        const char *system, *member;
+    } systems[] = {{STOCK, "stock"}, {PREEVICT, "preevict"}, {OURS, "memharvester"}};
+    size_t i;
+    json_t *job;
+    json_array_foreach(json_object_get(the_case, "jobs"), i, job) for (unsigned s = 0;
+                                                                       s < COUNT_OF(systems); s++) {
+        unsigned run = run_of(work, the_case, systems[s].system, 1, 100);
+        add_row(work,
+                (struct huvm_row){
+                    .table = ff__text("%s.seconds", ff__repro_text(the_case, "id")),
+                    .name = ff__text("%s, %s", ff__repro_text(job, "name"), systems[s].system),
+                    .what = "seconds, of a network those of an iteration",
+                    .slow = run,
+                    .fast = run,
+                    .job = (unsigned)i,
+                    .paper = ff__repro_number(job, systems[s].member),
+                    .value = SECONDS});
+    }
+}
+
+/* Of each job of a case, what it takes of memory, as a multiple of its device's. */
+static void plan_memory(struct huvm_repro *work, const json_t *the_case, const char *suffix,
+                        const char *what, const struct huvm_row *like) {
+    unsigned run = run_of(work, the_case, OURS, 1, 100);
+    size_t i;
+    json_t *job;
+    json_array_foreach(json_object_get(the_case, "jobs"), i, job) {
+        struct huvm_row row = *like;
+        row.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix);
+        row.name = ff__text("%s", ff__repro_text(job, "name"));
+        row.what = what;
+        row.slow = row.fast = run;
+        row.job = (unsigned)i;
+        add_row(work, row);
+    }
+}
+
+/* Table 2 and Figures 1 and 11. */
+static void plan_usage(struct huvm_repro *work, const json_t *the_case) {
+    const struct huvm_row all = {.paper = (double)NAN, .value = USED},
+                          more = {.paper = (double)NAN, .value = HARVESTED};
+    plan_memory(work, the_case, ".usage", "its memory, as a multiple of its device's", &all);
+    plan_memory(work, the_case, ".harvested",
+                "what of its memory does not fit on its device, as a multiple of the device's",
+                &more);
+}
+
+static void plan_steps(struct huvm_repro *work, const json_t *the_case) {
+    unsigned stock = run_of(work, the_case, STOCK, 1, 100);
+    for (unsigned i = 0; i < COUNT_OF(steps); i++)
+        plan_first(work, the_case, ".steps",
+                   "the first job, technique by technique: times faster than the stock driver",
+                   ff__text("%s", steps[i].name), stock,
+                   run_of(work, the_case, steps[i].system, 1, 100));
+}
+
+static void plan_amounts(struct huvm_repro *work, const json_t *the_case) {
+    unsigned none = run_of(work, the_case, OURS ",path=0", 1, 100);
+    for (unsigned i = 0; i < COUNT_OF(amounts); i++) {
+        char *system = ff__text(OURS ",amount=%u", amounts[i]);
+        plan_first(work, the_case, ".amount",
+                   "the first job, by what is prefetched after a batch: times faster than without",
+                   ff__text("%u MB", 2 * amounts[i]), none, run_of(work, the_case, system, 1, 100));
+        free(system);
+    }
+}
+
+static void plan_footprints(struct huvm_repro *work, const json_t *the_case) {
+    static const char *const bases[] = {STOCK, PREEVICT};
+    for (unsigned i = 0; i < COUNT_OF(footprints) * COUNT_OF(bases); i++) {
+        double footprint = footprints[i / COUNT_OF(bases)];
+        const char *base = bases[i % COUNT_OF(bases)];
+        plan_first(work, the_case, ".footprint",
+                   "the first job, with less and more data: times faster than the other system",
+                   ff__text("%.0f %%, %s", footprint * 100, base),
+                   run_of(work, the_case, base, footprint, 100),
+                   run_of(work, the_case, OURS, footprint, 100));
+    }
+}
+
+static void plan_sources(struct huvm_repro *work, const json_t *the_case) {
+    static const char *const systems[] = {STOCK, PREEVICT, OURS};
+    for (unsigned i = 0; i < COUNT_OF(systems); i++) {
+        unsigned run = run_of(work, the_case, systems[i], 1, 100);
+        add_row(work, (struct huvm_row){
+                          .table = ff__text("%s.host", ff__repro_text(the_case, "id")),
+                          .name = ff__text("%s", systems[i]),
+                          .what = "the first job: percent of its bytes that came from the host",
+                          .slow = run,
+                          .fast = run,
+                          .paper = (double)NAN,
+                          .value = HOST_SHARE});
+    }
+}
+
+static bool is_asked_for(const struct ff__repro_plan *plan, const char *part) {
+    return !plan->parts || ff__repro_has_word(plan->parts, part);
+}
+
+static bool is_variant(const json_t *the_case) {
+    return json_is_true(json_object_get(the_case, "variant"));
+}
+
+static void plan_case(struct huvm_repro *work, const struct ff__repro_plan *plan,
+                      const json_t *the_case) {
+    if (is_asked_for(plan, ff__repro_text(the_case, "part"))) {
+        plan_jobs(work, the_case, "", STOCK, "stock", "times faster than the stock driver");
+        plan_jobs(work, the_case, ".preevict", PREEVICT, "preevict",
+                  "times faster than with pre-eviction to the host");
+        plan_first(work, the_case, ".consecutive",
+                   "the first job, prefetching consecutive blocks: times faster than the stock "
+                   "driver",
+                   ff__text("%s", DRAWN), run_of(work, the_case, STOCK, 1, 100),
+                   run_of(work, the_case, DRAWN, 1, 100));
+        plan_seconds(work, the_case);
+        plan_usage(work, the_case);
+        plan_sources(work, the_case);
+    }
+    if (is_variant(the_case))
+        return;
+    if (is_asked_for(plan, "steps"))
+        plan_steps(work, the_case);
+    if (is_asked_for(plan, "amounts"))
+        plan_amounts(work, the_case);
+    if (is_asked_for(plan, "footprints"))
+        plan_footprints(work, the_case);
+}
+
+static void plan_shares(struct huvm_repro *work, const json_t *the_case) {
+    unsigned stock = run_of(work, the_case, STOCK, 1, 0);
+    for (unsigned i = 0; i < COUNT_OF(shares); i++)
+        plan_first(
+            work, the_case, "",
+            "by the share of one device's memory that is idle: times faster than the stock driver",
+            ff__text("%u %%", shares[i]), stock, run_of(work, the_case, OURS, 1, shares[i]));
+}
+
+/* ---- tables ---- */
+
+static double value_of(const struct huvm_repro *work, const struct huvm_row *row) {
+    const struct huvm_result *slow = &work->runs[row->slow].found,
+                             *fast = &work->runs[row->fast].found;
+    switch (row->value) {
+    case HOST_SHARE:
+        return 100 * fast->host_bytes / (fast->host_bytes + fast->peer_bytes);
+    case SECONDS:
+        return fast->seconds[row->job];
+    case USED:
+        return fast->used[row->job];
+    case HARVESTED:
+        return fmax(0, fast->used[row->job] - 1);
+    default:
+        return slow->seconds[row->job] / fast->seconds[row->job];
+    }
+}
+
+static void make_tables(const struct huvm_repro *work, json_t *tables) {
+    json_t *table = NULL;
+    for (unsigned i = 0; i < work->row_count; i++) {
+        const struct huvm_row *row = &work->rows[i];
+        if (i == 0 || strcmp(row->table, work->rows[i - 1].table) != 0)
+            table = ff__repro_table(tables, row->table, row->what);
+        ff__repro_row(table, row->name, row->paper, value_of(work, row));
+    }
+}
+
+/* The most of the gains of all cases, as the abstract has it, "compared to the prior approach"; it
+ * does not say which of the two that is. */
+static void add_most(const struct huvm_repro *work, const struct ff__repro_plan *plan,
+                     json_t *tables) {
+    static const char *const bases[] = {STOCK, PREEVICT};
+    json_t *table = NULL;
+    for (unsigned i = 0; i < COUNT_OF(bases); i++) {
+        double most = (double)NAN;
+        for (unsigned r = 0; r < work->row_count; r++) {
+            const struct huvm_row *row = &work->rows[r];
+            const struct huvm_run *slow = &work->runs[row->slow], *fast = &work->runs[row->fast];
+            if (row->value == TIMES_FASTER && !is_variant(fast->the_case) &&
+                strcmp(slow->system, bases[i]) == 0 && strcmp(fast->system, OURS) == 0 &&
+                fast->footprint == 1 && fast->share == 100)
+                most = fmax(most, value_of(work, row));
+        }
+        if (isnan(most)) /* no case is asked for */
+            continue;
+        if (!table)
+            table =
+                ff__repro_table(tables, "abstract", "times faster than another system, at most");
+        ff__repro_row(table, bases[i], ff__repro_number(plan->published, "most"), most);
+    }
+}
+
+static void free_work(struct huvm_repro *work) {
+    for (unsigned i = 0; i < work->run_count; i++)
+        free(work->runs[i].system);
+    for (unsigned i = 0; i < work->row_count; i++) {
+        free(work->rows[i].table);
+        free(work->rows[i].name);
+    }
+    free(work->runs);
+    free(work->rows);
+}
+
+static uint32_t checksum_of(const json_t *published) {
+    char *text = ff__must(json_dumps(published, JSON_COMPACT));
+    uint32_t sum = ff__crc32c(0, text, strlen(text));
+    free(text);
+    return sum;
+}
+
+static int run(const struct ff__repro_plan *plan, json_t *tables) {
+    struct huvm_repro work = {.seed = plan->seed};
+    struct ff_error error;
+    char folder[PATH_MAX];
+    size_t i;
+    json_t *the_case;
+    int status = ff__find_data("", folder);
+    if (!status &&
+        ff__machine_read(ff__repro_text(plan->published, "machine"), folder, &work.machine, &error))
+        status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    double memory = ff__repro_number(plan->published, "memory");
+    work.memory = isnan(memory) ? work.machine.gpu.memory : (uint64_t)memory;
+    json_array_foreach(json_object_get(plan->published, "cases"), i, the_case)
+        plan_case(&work, plan, the_case);
+    json_array_foreach(json_object_get(plan->published, "spare"), i,
+                       the_case) if (is_asked_for(plan, "spare")) plan_shares(&work, the_case);
+    if (!status && work.run_count == 0)
+        status = ff__complain(FF__EXIT_USAGE,
+                              "--parts: '%s' names no part; there are: cases,others,kernels,engine,"
+                              "training,steps,amounts,footprints,spare",
+                              plan->parts);
+    work.published = checksum_of(plan->published);
+    const struct ff__repro_runs runs = {work.run_count, run_job, name_job, found_by_job, &work};
+    if (!status)
+        status = ff__repro_run_all(plan, &runs);
+    if (!status)
+        make_tables(&work, tables);
+    if (!status)
+        add_most(&work, plan, tables);
+    free_work(&work);
+    return status;
+}
+
+const struct ff__repro ff__repro_huvm = {
+    .name = "huvm",
+    .summary = "Choi et al., USENIX ATC 2022, from the authors' own results",
+    .run = run,
+};

@@ -1,0 +1,251 @@
+/* farfault sim --curve: misses by the size of memory, of every workload on every device. */
+#include "backend/sim/curve/curve.h"
+#include "report/complain.h"
+#include "report/table.h"
+#include "study/pool.h"
+#include "study/sim/sweep.h"
+#include "trace/model/least.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A workload on a device. */
+struct cell {
+    bool good;
+    char reason[sizeof((struct ff_error *)0)->message]; /* why not */
+    struct ff__curve curve;
+    bool has_future;
+    uint64_t *fewest; /* [budget] misses of belady; NULL unless has_future */
+};
+
+struct curves {
+    struct ff__sweep *sweep;
+    struct cell *cells; /* [workload][device] */
+};
+
+/* ---- counting ---- */
+
+/* A size of memory, and the misses with it. */
+struct point {
+    uint64_t memory, misses;
+    double ratio, fewest_ratio; /* NaN: not known */
+};
+
+static struct point point_of(const struct curves *curves, unsigned index, unsigned budget) {
+    const struct ff__sweep *sweep = curves->sweep;
+    const struct cell *cell = &curves->cells[index];
+    uint64_t memory =
+        ff__sweep_memory(sweep, index / sweep->gpu_count, index % sweep->gpu_count, budget);
+    double accesses = (double)cell->curve.accesses;
+    if (!cell->good)
+        return (struct point){memory, 0, (double)NAN, (double)NAN};
+    uint64_t misses = ff__curve_misses(&cell->curve, memory / FF_PAGE_SIZE);
+    return (struct point){memory, misses, (double)misses / accesses,
+                          cell->has_future ? (double)cell->fewest[budget] / accesses : (double)NAN};
+}
+
+/* The fewest that any memory of these sizes has; what the next uses were kept for is then done. */
+static int count_fewest(const struct curves *curves, unsigned index) {
+    struct cell *cell = &curves->cells[index];
+    struct ff__curve *curve = &cell->curve;
+    int status = 0;
+    cell->has_future = curve->next || curve->accesses == 0;
+    cell->fewest = ff__must(calloc(curves->sweep->budget_count, sizeof *cell->fewest));
+    for (unsigned i = 0; i < curves->sweep->budget_count && cell->has_future && !status; i++) {
+        uint64_t frames = point_of(curves, index, i).memory / FF_PAGE_SIZE, hits;
+        status = ff__least_most_hits(curve->next, curve->accesses, frames, &hits);
+        cell->fewest[i] = curve->accesses - hits;
+    }
+    free(curve->next);
+    curve->next = NULL;
+    return status;
+}
+
+static void run_cell(void *self, unsigned index) {
+    const struct curves *curves = self;
+    const struct ff__sweep *sweep = curves->sweep;
+    struct cell *cell = &curves->cells[index];
+    const struct ff__subject subject = {sweep->workloads.items[index / sweep->gpu_count],
+                                        sweep->traces, sweep->seed};
+    struct ff__workload *workload;
+    struct ff_error error = {""};
+    int status = ff__subject_open(&subject, &workload, &error);
+    if (!status) {
+        status = ff__curve_count(workload, &sweep->gpus[index % sweep->gpu_count], true,
+                                 &cell->curve, &error);
+        ff__workload_close(workload);
+    }
+    cell->good = status == 0;
+    if (!status)
+        status = count_fewest(curves, index);
+    cell->good = status == 0;
+    if (status)
+        snprintf(cell->reason, sizeof cell->reason, "%s",
+                 error.message[0] ? error.message : strerror(-status));
+}
+
+static char *name_cell(const void *self, unsigned index) {
+    const struct ff__sweep *sweep = ((const struct curves *)self)->sweep;
+    return ff__text("%s: miss-ratio curve", sweep->workloads.items[index / sweep->gpu_count]);
+}
+
+/* ---- for people ---- */
+
+static void count_cells(struct ff__table *table, bool known, uint64_t misses, double ratio) {
+    if (known)
+        ff__table_cell(table, "%llu", (unsigned long long)misses);
+    else
+        ff__table_cell(table, "-");
+    if (isfinite(ratio))
+        ff__table_cell(table, "%.2f %%", 100 * ratio);
+    else
+        ff__table_cell(table, "-");
+}
+
+static void show_points(const struct curves *curves, unsigned index) {
+    const struct cell *cell = &curves->cells[index];
+    char size[FF__QUANTITY];
+    struct ff__table table;
+    ff__table_init(&table, "rrrrrr");
+    ff__table_cells(&table, "memory", "", "LRU misses", "of accesses", "belady's", "of accesses",
+                    NULL);
+    for (unsigned i = 0; i < curves->sweep->budget_count; i++) {
+        struct point point = point_of(curves, index, i);
+        ff__table_cells(&table, ff__size_text(size, point.memory), curves->sweep->budgets[i].text,
+                        NULL);
+        count_cells(&table, true, point.misses, point.ratio);
+        count_cells(&table, cell->has_future, cell->fewest[i], point.fewest_ratio);
+    }
+    ff__table_print(&table, stdout, 2);
+    ff__table_fini(&table);
+}
+
+static void show_cell(void *self, unsigned index) {
+    const struct curves *curves = self;
+    const struct ff__sweep *sweep = curves->sweep;
+    const struct cell *cell = &curves->cells[index];
+    unsigned workload = index / sweep->gpu_count;
+    char size[FF__QUANTITY];
+    if (!ff__outputs_leave_tables(&sweep->outputs))
+        return;
+    printf("%s, footprint %s, pages of 4 KiB on 1 x %s\n", sweep->workloads.items[workload],
+           ff__size_text(size, sweep->footprints[workload]),
+           sweep->gpus[index % sweep->gpu_count].name);
+    ff__sweep_show_limits(sweep, workload);
+    if (!cell->good) {
+        printf("  failed: %s\n\n", cell->reason);
+        return;
+    }
+    printf("  %llu accesses to %llu pages, %llu cold misses\n",
+           (unsigned long long)cell->curve.accesses, (unsigned long long)cell->curve.pages,
+           (unsigned long long)cell->curve.cold);
+    if (!cell->has_future)
+        printf("  without belady: it looks ahead at %llu accesses at most\n",
+               (unsigned long long)FF__CURVE_FUTURE);
+    show_points(curves, index);
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* ---- for programs ---- */
+
+static json_t *run_of(const struct curves *curves, unsigned index, unsigned budget) {
+    const struct ff__sweep *sweep = curves->sweep;
+    const struct cell *cell = &curves->cells[index];
+    struct point point = point_of(curves, index, budget);
+    const struct ff__run_subject subject = {
+        .subject = sweep->workloads.items[index / sweep->gpu_count],
+        .device = sweep->gpus[index % sweep->gpu_count].name,
+        .share = sweep->budgets[budget].text,
+        .memory = point.memory,
+        .footprint = sweep->footprints[index / sweep->gpu_count],
+    };
+    const struct ff__run_measures measures = {.seconds = (double)NAN,
+                                              .slowdown = (double)NAN,
+                                              .faults = point.misses,
+                                              .hit_rate = 1 - point.ratio};
+    json_t *run = ff__run_new(&subject, cell->good ? &measures : NULL, cell->reason, json_null());
+    ff__json_set(run, "bytes_in", json_null());
+    ff__json_set(run, "bytes_out", json_null());
+    if (!cell->good)
+        return run;
+    ff__json_set(run, "accesses", ff__json_count(cell->curve.accesses));
+    ff__json_set(run, "pages", ff__json_count(cell->curve.pages));
+    ff__json_set(run, "cold", ff__json_count(cell->curve.cold));
+    ff__json_set(run, "miss_ratio", ff__json_number(point.ratio));
+    ff__json_set(run, "belady",
+                 cell->has_future ? ff__json_count(cell->fewest[budget]) : json_null());
+    ff__json_set(run, "belady_miss_ratio", ff__json_number(point.fewest_ratio));
+    return run;
+}
+
+/* Every size at which there are fewer misses than with a page less. */
+static json_t *points_of(const struct ff__curve *curve) {
+    json_t *points = ff__must(json_array());
+    for (uint64_t pages = 0; pages <= curve->depth; pages++)
+        if (pages == 0 || curve->misses[pages] < curve->misses[pages - 1]) {
+            json_t *point = ff__must(json_array());
+            json_array_append_new(point, ff__json_count(pages));
+            json_array_append_new(point, ff__json_count(curve->misses[pages]));
+            json_array_append_new(points, point);
+        }
+    return points;
+}
+
+static json_t *curve_of(const struct curves *curves, unsigned index) {
+    const struct ff__sweep *sweep = curves->sweep;
+    const struct cell *cell = &curves->cells[index];
+    json_t *curve = ff__must(json_object());
+    ff__json_set(curve, "subject", ff__json_text(sweep->workloads.items[index / sweep->gpu_count]));
+    ff__json_set(curve, "device", ff__json_text(sweep->gpus[index % sweep->gpu_count].name));
+    ff__json_set(curve, "points", cell->good ? points_of(&cell->curve) : json_array());
+    return curve;
+}
+
+static int write_results(const struct curves *curves, unsigned count) {
+    const struct ff__sweep *sweep = curves->sweep;
+    if (!sweep->outputs.json && !sweep->outputs.csv)
+        return 0;
+    json_t *all = ff__results_new(sweep->traces ? "replay" : "sim");
+    json_t *runs = ff__must(json_array()), *lines = ff__must(json_array());
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned budget = 0; budget < sweep->budget_count; budget++)
+            json_array_append_new(runs, run_of(curves, i, budget));
+    for (unsigned i = 0; i < count && sweep->outputs.json; i++)
+        json_array_append_new(lines, curve_of(curves, i));
+    ff__json_set(all, "untimed", json_true());
+    ff__json_set(all, "seed", ff__json_count(sweep->seed));
+    ff__json_set(all, "devices", ff__json_count(1));
+    ff__json_set(all, "runs", runs);
+    ff__json_set(all, "means", json_array());
+    ff__json_set(all, "curves", lines);
+    int status = ff__outputs_write(&sweep->outputs, all);
+    json_decref(all);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+int ff__sweep_run_curves(struct ff__sweep *sweep) {
+    unsigned count = sweep->workloads.count * sweep->gpu_count;
+    struct curves curves = {sweep, ff__must(calloc(count, sizeof *curves.cells))};
+    const struct ff__job_pool pool = {.count = count,
+                                      .threads = sweep->jobs,
+                                      .job = run_cell,
+                                      .done = show_cell,
+                                      .name = name_cell,
+                                      .self = &curves};
+    int status = ff__pool_run(&pool);
+    if (!status)
+        status = write_results(&curves, count);
+    for (unsigned i = 0; i < count; i++) {
+        if (!status && !curves.cells[i].good)
+            status = FF__EXIT_FAILURE;
+        ff__curve_free(&curves.cells[i].curve);
+        free(curves.cells[i].fewest);
+    }
+    free(curves.cells);
+    return status;
+}

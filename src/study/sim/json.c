@@ -1,0 +1,156 @@
+/* A sweep as JSON; docs/simulation.md describes what is not in docs/running.md. */
+#include "study/outputs.h"
+#include "study/sim/sweep.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* What is copied as it is. */
+static const struct {
+    const char *name;
+    size_t offset;
+    bool timed; /* not known without time */
+} counters[] = {
+#define COUNTER(member)                                                                            \
+    { #member, offsetof(struct ff__sim_result, member), false }
+#define TIMED(member)                                                                              \
+    { #member, offsetof(struct ff__sim_result, member), true }
+    TIMED(time_ns),           TIMED(kernel_ns),
+    TIMED(fault_ns),          TIMED(link_in_ns),
+    TIMED(link_out_ns),       TIMED(link_peer_ns),
+    TIMED(stall_ns),          COUNTER(instructions),
+    COUNTER(accesses),        COUNTER(hits),
+    COUNTER(remote),          TIMED(walks),
+    TIMED(duplicates),        COUNTER(batches),
+    COUNTER(iterations),      COUNTER(iterations_run),
+    COUNTER(pages_in),        COUNTER(pages_out),
+    COUNTER(pages_dropped),   COUNTER(bytes_peer),
+    COUNTER(evicted_dirty),   COUNTER(evicted_clean),
+    COUNTER(thrashed),        COUNTER(demanded),
+    COUNTER(demanded_hits),   COUNTER(prefetched),
+    COUNTER(prefetched_used), COUNTER(prefetched_useless),
+    COUNTER(sample_rounds),   COUNTER(sample_ns),
+    COUNTER(tracker_bytes),
+#undef TIMED
+#undef COUNTER
+};
+
+static void set_counters(json_t *run, const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__sim_result *result = &sweep->cells[cell].result;
+    const struct ff__gpu *gpu = &sweep->gpus[ff__sweep_place(sweep, cell).gpu];
+    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
+        const void *at = (const char *)result + counters[i].offset;
+        bool known = !counters[i].timed || !sweep->untimed;
+        ff__json_set(run, counters[i].name,
+                     known ? ff__json_count(*(const uint64_t *)at) : json_null());
+    }
+    ff__json_set(run, "accuracy", ff__json_number(ff__sim_accuracy(result)));
+    ff__json_set(run, "coverage", ff__json_number(ff__sweep_coverage(sweep, cell)));
+    ff__json_set(run, "ipc", ff__json_number(ff__sim_ipc(result, gpu)));
+}
+
+static json_t *text_or_null(const char *text) {
+    return text[0] ? ff__json_text(text) : json_null();
+}
+
+static json_t *findings_of(const struct ff__simulated *simulated) {
+    json_t *list = ff__must(json_array());
+    for (unsigned i = 0; i < simulated->finding_count; i++) {
+        const struct ff__finding_text *found = &simulated->findings[i];
+        json_t *object = ff__must(json_object());
+        ff__json_set(object, "kernel", text_or_null(found->kernel));
+        ff__json_set(object, "range", text_or_null(found->range));
+        ff__json_set(object, "text", ff__json_text(found->text));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+/* The programs beside the workload, in the order of their devices. */
+static json_t *beside_of(const struct ff__sweep *sweep, const struct ff__simulated *simulated) {
+    json_t *list = ff__must(json_array());
+    unsigned program = 0;
+    for (unsigned i = 0; i < sweep->beside.count; i++) {
+        json_t *object = ff__must(json_object());
+        bool is_idle = strcmp(sweep->beside.items[i], FF__IDLE_DEVICE) == 0;
+        const struct ff__sim_result *result = is_idle ? NULL : &simulated->beside[program++];
+        ff__json_set(object, "subject", ff__json_text(sweep->beside.items[i]));
+        ff__json_set(object, "repetitions", ff__json_count(result ? result->repetitions : 0));
+        ff__json_set(object, "repetition_ms",
+                     ff__json_number(result ? ff__sweep_repetition_ms(result) : (double)NAN));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static struct ff__run_measures measures_of(const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__sim_result *result = &sweep->cells[cell].result;
+    return (struct ff__run_measures){
+        .seconds = sweep->untimed ? (double)NAN : (double)result->time_ns / 1e9,
+        .slowdown = ff__sweep_slowdown(sweep, cell),
+        .faults = result->faults,
+        .bytes_in = result->bytes_in,
+        .bytes_out = result->bytes_out,
+        .hit_rate = ff__sim_hit_rate(result),
+    };
+}
+
+static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
+    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
+    const struct ff__simulated *simulated = &sweep->cells[cell];
+    const struct ff__run_subject subject = {
+        .subject = sweep->workloads.items[place.workload],
+        .system = place.system_name,
+        .device = sweep->gpus[place.gpu].name,
+        .share = place.line < FF__SWEEP_SYSTEMS ? NULL : sweep->budgets[place.budget].text,
+        .memory = place.memory,
+        .footprint = sweep->footprints[place.workload],
+    };
+    struct ff__run_measures measures;
+    if (simulated->good)
+        measures = measures_of(sweep, cell);
+    json_t *run =
+        ff__run_new(&subject, simulated->good ? &measures : NULL, simulated->reason, json_null());
+    if (!simulated->good && !ff__sweep_failed(sweep, cell))
+        ff__json_set(run, "good", json_null());
+    if (simulated->good)
+        set_counters(run, sweep, cell);
+    if (sweep->beside.count > 0 && simulated->good)
+        ff__json_set(run, "beside", beside_of(sweep, simulated));
+    if (sweep->explains && simulated->good)
+        ff__json_set(run, "findings", findings_of(simulated));
+    return run;
+}
+
+static json_t *mean_of(const struct ff__sweep *sweep, unsigned gpu, unsigned system,
+                       unsigned budget) {
+    struct ff__sweep_mean mean = ff__sweep_mean(sweep, gpu, system, budget);
+    const struct ff__run_subject subject = {.system = sweep->system_names.items[system],
+                                            .device = sweep->gpus[gpu].name,
+                                            .share = sweep->budgets[budget].text};
+    return ff__mean_new(&subject, mean.faster, mean.slowdown, mean.count);
+}
+
+static json_t *means(const struct ff__sweep *sweep) {
+    json_t *list = ff__must(json_array());
+    for (unsigned gpu = 0; gpu < sweep->gpu_count; gpu++)
+        for (unsigned budget = 0; budget < sweep->budget_count; budget++)
+            for (unsigned system = 0; system < sweep->system_names.count; system++)
+                json_array_append_new(list, mean_of(sweep, gpu, system, budget));
+    return list;
+}
+
+json_t *ff__sweep_results(const struct ff__sweep *sweep) {
+    unsigned count = sweep->workloads.count * sweep->gpu_count * sweep->line_count;
+    json_t *all = ff__results_new(sweep->traces ? "replay" : "sim");
+    json_t *runs = ff__must(json_array());
+    for (unsigned i = 0; i < count; i++)
+        json_array_append_new(runs, run_of(sweep, i));
+    ff__json_set(all, "untimed", json_boolean(sweep->untimed));
+    ff__json_set(all, "seed", ff__json_count(sweep->seed));
+    ff__json_set(all, "devices", ff__json_count(sweep->devices));
+    ff__json_set(all, "runs", runs);
+    ff__json_set(all, "means", means(sweep));
+    return all;
+}
