@@ -76,8 +76,12 @@ static int read_programs(struct comparing *work) {
     struct ff__programs *programs = &work->comparison.programs;
     const struct ff__options *options = work->options;
     const char *list = options->text[FF__OPTION_PROGRAMS];
-    if (!list && options->word_count == 0)
-        list = "all";
+    bool named = list || options->word_count > 0;
+    if (named && ff__options_typed(options, FF__OPTION_SET))
+        return ff__complain(FF__EXIT_USAGE, "--set is for when no programs are named");
+    if (!named)
+        return ff__programs_add_set(programs, ff__options_text(options, FF__OPTION_SET),
+                                    work->size);
     int status = list ? ff__programs_add_list(programs, list, work->size) : 0;
     for (int i = 0; i < options->word_count && !status; i++)
         status = ff__programs_add(programs, options->words[i], work->size);

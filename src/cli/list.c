@@ -24,7 +24,11 @@ static const char help[] =
     "  farfault list policies tree\n"
     "  farfault list systems --json\v"
     "Without arguments only the names are shown. After a list, the names of some of its items show "
-    "these alone; policies and workloads then with their parameters.";
+    "these alone; policies and workloads then with their parameters.\n"
+    "\n"
+    "Constants of our policies are chosen on the programs of the set choose; figures are of the "
+    "set "
+    "report. 'used' says whether constants were chosen on a program before there were sets.";
 
 /* Items of a list that are asked for by their names; none: all are. */
 struct names {
@@ -188,14 +192,19 @@ static const char *program_name(unsigned index) {
     return row ? row->name : NULL;
 }
 
+static const char *set_of(const char *program) {
+    return ff__program_is_reported(program) ? "report" : "choose";
+}
+
 static void show_programs(const struct names *names) {
     const struct ff__program_row *row;
     struct ff__table table;
-    ff__table_init(&table, "lll");
-    ff__table_cells(&table, "program", "interface", "summary", NULL);
+    ff__table_init(&table, "lllll");
+    ff__table_cells(&table, "program", "interface", "set", "used", "summary", NULL);
     for (unsigned i = 0; (row = ff__program_at(i)); i++)
         if (has(names, row->name))
-            ff__table_cells(&table, row->name, row->interface, row->summary, NULL);
+            ff__table_cells(&table, row->name, row->interface, set_of(row->name),
+                            ff__program_was_used(row->name) ? "yes" : "-", row->summary, NULL);
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
 }
@@ -204,9 +213,10 @@ static json_t *programs_json(void) {
     const struct ff__program_row *row;
     json_t *list = ff__must(json_array());
     for (unsigned i = 0; (row = ff__program_at(i)); i++)
-        json_array_append_new(list,
-                              ff__must(json_pack("{s:s, s:s, s:s}", "name", row->name, "interface",
-                                                 row->interface, "summary", row->summary)));
+        json_array_append_new(
+            list, ff__must(json_pack("{s:s, s:s, s:s, s:b, s:s}", "name", row->name, "interface",
+                                     row->interface, "set", set_of(row->name), "used_before_sets",
+                                     ff__program_was_used(row->name), "summary", row->summary)));
     return list;
 }
 

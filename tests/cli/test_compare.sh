@@ -181,7 +181,31 @@ status 0 compare --runs 1 --systems demand atax
 has out 'note: under demand 3 calls were not managed: {"clSomething":3}'
 unset STUB_FALLBACKS
 
-# ---- all programs, defaults from the environment, a signal
+# ---- sets of programs: nothing is in both, a program in CUDA is where that in OpenCL is
+
+report() { # some of them fail, or do not end
+    status 1 compare --runs 1 --systems demand --memory 64M --timeout 1s --json=set.json "$@"
+    sed -n 's/^.*"subject": "\(.*\)",$/\1/p' set.json | sort -u
+}
+report >reported
+report --set choose >chosen
+report --set all >all
+sort reported chosen | cmp -s - all || fail 'the two sets are not all programs'
+for name in addvectors bfs nw ra wave; do
+    grep -qx $name reported || fail "$name is not reported"
+done
+for name in 2dconv atax jacobi gmres; do
+    grep -qx $name chosen || fail "constants are not chosen on $name"
+done
+for set in reported chosen; do
+    grep -- '-cuda$' $set | sed 's/-cuda$//' | grep -vxE 'dot|streams' | grep -vxf $set &&
+        fail "in $set is only one of two"
+done
+status 0 list --json=list.json programs
+[ "$(grep -c '"set": "report"' list.json)" -eq "$(wc -l <reported)" ] || fail 'list programs'
+[ "$(grep -c '"used_before_sets": false' list.json)" -eq 12 ] || fail 'programs used before'
+
+# ---- defaults from the environment, a signal
 
 FARFAULT_SYSTEMS=demand FARFAULT_RUNS=1 FARFAULT_PROGRAMS=atax FARFAULT_MEMORY=25%
 export FARFAULT_SYSTEMS FARFAULT_RUNS FARFAULT_PROGRAMS FARFAULT_MEMORY

@@ -234,6 +234,8 @@ programs; *" \
     compare atxa
 mistake 2 "farfault compare: there is no bundled program 'nothing'; see farfault list programs; *" \
     compare --programs atax,nothing
+mistake 2 'farfault compare: --set x: must be choose, report or all' compare --set x
+mistake 2 'farfault compare: --set is for when no programs are named' compare --set all atax
 mistake 2 'farfault compare: --memory 50%,x: each must be a size, *' compare --memory 50%,x atax
 mistake 2 'farfault compare: --memory 1M: *at least 4M, *' compare --memory 1M atax
 mistake 2 "farfault compare: there is no system 'x'; see farfault list systems" compare --systems \
