@@ -23,9 +23,10 @@ static const char help[] =
     "  farfault run --memory 256M ./saxpy\v"
     "compile takes files in CUDA C++ (.cu), and all else that clang takes: other sources, objects, "
     "libraries, and options, which go to every pass that they are meant for; nvcc's options are "
-    "understood, too, such as -arch=sm_80 and -Xcompiler. Kernels become PTX "
-    "for --arch sm_NUMBER (default: sm_70). The program is linked with libcudart.so.12; it also "
-    "runs with NVIDIA's driver, with or without its runtime.";
+    "understood, too, such as -arch=sm_80 and -Xcompiler. Kernels become PTX for --arch sm_NUMBER "
+    "(default: sm_70). Files have the names and forms of CUDA 12, or of 13 with --cuda 13, and the "
+    "program is linked with libcudart.so.12 or .13; it also runs with NVIDIA's driver, with or "
+    "without its runtime.";
 
 static const struct {
     const char *name;

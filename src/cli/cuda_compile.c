@@ -24,6 +24,7 @@ struct compilation {
     struct ff__words inputs;  /* others, for the link alone */
     struct ff__words options;
     const char *arch, *output; /* output: NULL: not given */
+    const char *version;       /* of CUDA: "12" or "13" */
     unsigned nvcc_arch;        /* 0: not given */
     char nvcc_arch_text[16];
     const char *refused; /* an option of nvcc's; NULL: none */
@@ -106,6 +107,8 @@ static void read_word(struct compilation *job, int count, char **words, int *at)
     const char *word = words[*at], *value;
     if ((value = ff__cuda_value_of("--arch", count, words, at))) {
         job->arch = value;
+    } else if ((value = ff__cuda_value_of("--cuda", count, words, at))) {
+        job->version = value;
     } else if (read_nvcc(job, count, words, at)) {
         return;
     } else if (strcmp(word, "-o") == 0 && *at + 1 < count) {
@@ -143,6 +146,8 @@ static int check(const struct compilation *job) {
     if (digits < 2 || digits > 3)
         return ff__complain(FF__EXIT_USAGE, "--arch %s: must be an architecture, such as sm_70",
                             job->arch);
+    if (strcmp(job->version, "12") != 0 && strcmp(job->version, "13") != 0)
+        return ff__complain(FF__EXIT_USAGE, "--cuda %s: must be 12 or 13", job->version);
     for (unsigned i = 0; i < job->sources.count; i++)
         if (access(job->sources.items[i], R_OK))
             return ff__complain(FF__EXIT_FAILURE, "%s: %s", job->sources.items[i], strerror(errno));
@@ -200,6 +205,10 @@ static int run(struct ff__words *line, const char *what, const char *file) {
 
 /* ---- passes ---- */
 
+static bool is_13(const struct compilation *job) {
+    return strcmp(job->version, "13") == 0;
+}
+
 /* What both passes have: no SDK is looked for, and what nvcc has by default. */
 static void begin(const struct compilation *job, struct ff__words *line) {
     static const char *const all[] = {"-x",
@@ -219,6 +228,8 @@ static void begin(const struct compilation *job, struct ff__words *line) {
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         add(line, all[i]);
     ff__words_add(line, ff__text("-I%s", job->headers));
+    if (is_13(job))
+        add(line, "-DFF_CUDA_API=13000");
     ff__words_add(line, ff__text("--cuda-gpu-arch=%s", job->arch));
 }
 
@@ -270,6 +281,10 @@ static int link_all(const struct compilation *job, const struct ff__words *objec
     add_all(&line, objects);
     add_all(&line, &job->inputs);
     add_all(&line, &job->options);
+    if (is_13(job)) {
+        add(&line, "-DFF_CUDA_API=13000"); /* sources in other languages */
+        ff__words_add(&line, ff__text("-L%s/13", job->libraries));
+    }
     ff__words_add(&line, ff__text("-L%s", job->libraries));
     ff__words_add(&line, ff__text("-Wl,-rpath,%s", job->libraries));
     add(&line, "-lcudart");
@@ -394,7 +409,7 @@ static int compile_all(struct compilation *job) {
 }
 
 int ff__cuda_compile(int count, char **words) {
-    struct compilation job = {.arch = DEFAULT_ARCH};
+    struct compilation job = {.arch = DEFAULT_ARCH, .version = "12"};
     for (int i = 0; i < count; i++)
         read_word(&job, count, words, &i);
     int status = check(&job);

@@ -53,6 +53,11 @@ compile "$source/tests/cuda/accuracy.cu" -o accuracy -Wall -Wextra -Werror
 compile "$source/tests/cuda/forms.cu" -o forms -Wall -Wextra -Werror
 compile --ptx "$source/tests/cuda/forms.cu" -o forms.ptx
 ./forms forms.ptx || fail "forms"
+compile --cuda 13 "$source/tests/cuda/forms_13.cu" -lcuda -lcublas -o forms_13 -Wall -Werror
+./forms_13 || fail "forms of CUDA 13"
+for library in libcudart libcublas; do
+    readelf -d forms_13 | grep -q "NEEDED.*$library.so.13" || fail "forms_13 needs no $library.so.13"
+done
 "$farfault" cuda ./groups >out || fail "cuda ./groups"
 grep -q "^libcudart.so.12 *farfault's" out && grep -q 'device code' out || fail "needs: $(cat out)"
 
@@ -168,6 +173,7 @@ says 2 '--ptx and -o one.ptx: several files' compile --ptx main.cu kernel.cu -o 
 says 2 '-c: other.c is not in CUDA C++' compile -c main.cu other.c
 says 2 '--ptx: kernel.o is not in CUDA C++' compile --ptx main.cu kernel.o
 says 2 'must be an architecture' compile --arch compute_70 main.cu
+says 2 '--cuda 14: must be 12 or 13' compile --cuda 14 main.cu
 says 2 "there is no command 'compiel'" compiel
 got=0
 PATH=/nonexistent "$farfault" cuda compile main.cu >out 2>&1 || got=$?

@@ -228,12 +228,15 @@ static void contexts_are_made_with_flags(void **state) {
     CUcontext one, got;
     unsigned long long id, other;
     unsigned flags, version;
+    CUctxCreateParams nothing = {.cigParams = NULL}, affine = {.numExecAffinityParams = 1};
+    CUctxCreateParams graphics = {.cigParams = (void *)&one};
     (void)state;
     REFUSED(cuCtxCreate_v2(NULL, 0, 0));
     REFUSED(cuCtxCreate_v2(&one, 0x1000, 0));
     GIVES(ERROR_INVALID_DEVICE, cuCtxCreate_v2(&one, 0, 2));
     GIVES(ERROR_UNSUPPORTED_EXEC_AFFINITY, cuCtxCreate_v3(&one, NULL, 1, 0, 0));
-    GIVES(ERROR_UNSUPPORTED_EXEC_AFFINITY, cuCtxCreate_v4(&one, (void *)&one, 0, 0));
+    GIVES(ERROR_UNSUPPORTED_EXEC_AFFINITY, cuCtxCreate_v4(&one, &affine, 0, 0));
+    GIVES(ERROR_NOT_SUPPORTED, cuCtxCreate_v4(&one, &graphics, 0, 0));
     OK(cuCtxCreate_v3(&one, NULL, 0, CU_CTX_SCHED_SPIN, 0));
     OK(cuCtxGetFlags(&flags));
     assert_int_equal(flags, CU_CTX_SCHED_SPIN);
@@ -244,6 +247,8 @@ static void contexts_are_made_with_flags(void **state) {
     REFUSED(cuCtxGetFlags(NULL));
     OK(cuCtxGetId(NULL, &id));
     OK(cuCtxCreate_v4(&got, NULL, 0, 0));
+    OK(cuCtxDestroy_v2(got));
+    OK(cuCtxCreate_v4(&got, &nothing, 0, 0));
     OK(cuCtxGetId(got, &other));
     assert_true(id != other);
     OK(cuCtxGetId(one, &other));

@@ -1,7 +1,7 @@
 /* The cuBLAS API as far as farfault's libcublas has it (docs/cuda.md), for C and C++. Names and
- * values are the interface's own, of CUDA 12: a program compiled with this header runs on NVIDIA's
- * library, too. Functions are in farfault/blas.def and farfault/blas_typed.def; those with int64_t
- * in place of int have _64 behind their names. */
+ * values are the interface's own, of CUDA 12 and 13: a program compiled with this header runs on
+ * NVIDIA's library, too. Functions are in farfault/blas.def and farfault/blas_typed.def; those with
+ * int64_t in place of int have _64 behind their names. */
 #ifndef FF_CUDA_CUBLAS_V2_H
 #define FF_CUDA_CUBLAS_V2_H
 #define CUBLAS_API_H_ /* by which programs see that it was included */
@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CUBLAS_VER_MAJOR 12
-#define CUBLAS_VER_MINOR 8
+#define CUBLAS_VER_MAJOR (CUDART_VERSION / 1000)
+#define CUBLAS_VER_MINOR (CUDART_VERSION % 1000 / 10)
 #define CUBLAS_VER_PATCH 0
 #define CUBLAS_VERSION   (CUBLAS_VER_MAJOR * 10000 + CUBLAS_VER_MINOR * 100 + CUBLAS_VER_PATCH)
 

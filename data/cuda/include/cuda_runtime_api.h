@@ -1,6 +1,7 @@
 /* The CUDA runtime API as far as farfault's libcudart has it (docs/cuda.md), for C and C++. Names,
- * values and layouts are the interface's own, of CUDA 12.8: a program compiled with this header
- * runs on a real runtime and driver, too. Functions are in farfault/runtime.def. */
+ * values and layouts are the interface's own, of CUDA 12.8, or of CUDA 13.0 where FF_CUDA_API is
+ * 13000: a program compiled with this header runs on a real runtime and driver, too. Functions are
+ * in farfault/runtime.def. */
 #ifndef FF_CUDA_RUNTIME_API_H
 #define FF_CUDA_RUNTIME_API_H
 #define __CUDA_RUNTIME_API_H__
@@ -11,7 +12,7 @@
 
 #include <stddef.h>
 
-#define CUDART_VERSION 12080
+#define CUDART_VERSION FF_CUDA_API
 #define CUDARTAPI
 #define CUDART_CB
 
@@ -265,6 +266,59 @@ enum cudaSharedMemConfig {
     cudaSharedMemBankSizeEightByte = 2,
 };
 
+#if CUDART_VERSION >= 13000
+struct cudaDeviceProp {
+    char name[256];
+    cudaUUID_t uuid;
+    char luid[8];
+    unsigned luidDeviceNodeMask;
+    size_t totalGlobalMem, sharedMemPerBlock;
+    int regsPerBlock, warpSize;
+    size_t memPitch;
+    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
+    size_t totalConstMem;
+    int major, minor;
+    size_t textureAlignment, texturePitchAlignment;
+    int multiProcessorCount, integrated, canMapHostMemory;
+    int maxTexture1D, maxTexture1DMipmap;
+    int maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3], maxTexture2DGather[2];
+    int maxTexture3D[3], maxTexture3DAlt[3];
+    int maxTextureCubemap, maxTexture1DLayered[2], maxTexture2DLayered[3];
+    int maxTextureCubemapLayered[2];
+    int maxSurface1D, maxSurface2D[2], maxSurface3D[3];
+    int maxSurface1DLayered[2], maxSurface2DLayered[3];
+    int maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
+    size_t surfaceAlignment;
+    int concurrentKernels, ECCEnabled;
+    int pciBusID, pciDeviceID, pciDomainID;
+    int tccDriver, asyncEngineCount, unifiedAddressing;
+    int memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize;
+    int maxThreadsPerMultiProcessor, streamPrioritiesSupported;
+    int globalL1CacheSupported, localL1CacheSupported;
+    size_t sharedMemPerMultiprocessor;
+    int regsPerMultiprocessor, managedMemory;
+    int isMultiGpuBoard, multiGpuBoardGroupID;
+    int hostNativeAtomicSupported;
+    int pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported;
+    int canUseHostPointerForRegisteredMem;
+    int cooperativeLaunch;
+    size_t sharedMemPerBlockOptin;
+    int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
+    int maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize;
+    size_t reservedSharedMemPerBlock;
+    int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported;
+    int timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported;
+    unsigned gpuDirectRDMAFlushWritesOptions;
+    int gpuDirectRDMAWritesOrdering;
+    unsigned memoryPoolSupportedHandleTypes;
+    int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch;
+    int unifiedFunctionPointers;
+    int deviceNumaConfig, deviceNumaId, mpsEnabled, hostNumaId;
+    unsigned gpuPciDeviceID, gpuPciSubsystemID;
+    int hostNumaMultinodeIpcSupported;
+    int reserved[56];
+};
+#else
 struct cudaDeviceProp {
     char name[256];
     cudaUUID_t uuid;
@@ -315,6 +369,7 @@ struct cudaDeviceProp {
     int unifiedFunctionPointers;
     int reserved2[2], reserved1[1], reserved[60];
 };
+#endif
 
 /* ---- kernels ---- */
 

@@ -105,8 +105,11 @@ CUresult cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *params, int cou
 
 CUresult cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params, unsigned flags,
                         CUdevice device) {
-    return params != NULL ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
-                          : cuCtxCreate_v2(context, flags, device);
+    static const CUctxCreateParams none;
+    const CUctxCreateParams *of = params != NULL ? params : &none;
+    return of->cigParams != NULL ? CUDA_ERROR_NOT_SUPPORTED
+                                 : cuCtxCreate_v3(context, of->execAffinityParams,
+                                                  of->numExecAffinityParams, flags, device);
 }
 
 CUresult cuCtxDestroy_v2(CUcontext context) {

@@ -1,5 +1,4 @@
-/* What CUDA 13 has in another form than CUDA 11 and 12, whose form is that of cuda_runtime_api.h.
- */
+/* What CUDA 11 and 12 have in another form than CUDA 13. */
 #include "cuda/runtime/internal.h"
 
 cudaError_t cudaMemAdvise(const void *address, size_t count, enum cudaMemoryAdvise advice,

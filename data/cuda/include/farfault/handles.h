@@ -2,6 +2,11 @@
 #ifndef FF_CUDA_HANDLES_H
 #define FF_CUDA_HANDLES_H
 
+/* The version of CUDA whose names and forms a program has: 12080, or 13000 if it asks for it. */
+#ifndef FF_CUDA_API
+#define FF_CUDA_API 12080
+#endif
+
 typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
