@@ -56,7 +56,7 @@ compile --ptx "$source/tests/cuda/forms.cu" -o forms.ptx
 compile --cuda 13 "$source/tests/cuda/forms_13.cu" -lcuda -lcublas -o forms_13 -Wall -Werror
 ./forms_13 || fail "forms of CUDA 13"
 for library in libcudart libcublas; do
-    readelf -d forms_13 | grep -q "NEEDED.*$library.so.13" || fail "forms_13 needs no $library.so.13"
+    readelf -d forms_13 | grep -q "NEEDED.*$library.so.13" || fail "forms_13 without $library.so.13"
 done
 "$farfault" cuda ./groups >out || fail "cuda ./groups"
 grep -q "^libcudart.so.12 *farfault's" out && grep -q 'device code' out || fail "needs: $(cat out)"
