@@ -7,4 +7,7 @@
 /* --device gpu. Returns an exit status. */
 int ff__run_on_gpu(struct ff__options *options);
 
+/* Whether the CUDA driver at this path finds a GPU. */
+bool ff__gpu_is_usable(const char *path);
+
 #endif

@@ -37,7 +37,7 @@ static bool finds_a_gpu(const char *path) {
 }
 
 /* In a process of its own, so that whatever a driver starts or breaks ends with it. */
-static bool is_usable(const char *path) {
+bool ff__gpu_is_usable(const char *path) {
     int status = -1;
     pid_t child = fork();
     if (child == 0)
@@ -55,7 +55,7 @@ static int find_driver(char out[PATH_MAX]) {
                             "--device gpu: the path %s has a space or a colon, which LD_PRELOAD "
                             "cannot have",
                             out);
-    if (!is_usable(out))
+    if (!ff__gpu_is_usable(out))
         return ff__complain(FF__EXIT_FAILURE,
                             "--device gpu: the CUDA driver %s finds no GPU that it can use "
                             "(nvidia-smi may say why); " SOFT_INSTEAD,

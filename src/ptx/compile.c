@@ -105,7 +105,7 @@ int ff__ptx_compiler_find(struct ff__ptx_compiler *compiler, struct ff_error *er
     if (is_named)
         return ff__fail(error, -ENOEXEC, "FARFAULT_CC: there is no program %s", named);
     return ff__fail(error, -ENOEXEC,
-                    "kernels need a C compiler, and there is no cc in PATH: install one (Debian: "
+                    "kernels need a C compiler, and there is no cc in PATH; install one (Debian: "
                     "apt install gcc libc6-dev), or name one with FARFAULT_CC");
 }
 

@@ -2,6 +2,8 @@
 #ifndef FF_REPORT_COMPLAIN_H
 #define FF_REPORT_COMPLAIN_H
 
+#include <stdbool.h>
+
 enum {
     FF__EXIT_FAILURE = 1,
     FF__EXIT_USAGE = 2,
@@ -16,5 +18,8 @@ int ff__complain(int status, const char *format, ...) __attribute__((format(prin
 
 /* The last of these lines, without the name of the command; NULL: there was none. */
 const char *ff__complaint(void);
+
+/* From now on the lines are only kept, not shown; or shown again. */
+void ff__complaints_hide(bool hidden);
 
 #endif

@@ -42,7 +42,7 @@ P=jacobi # in pages of results: the programs of the page
     done
     "$farfault" --help | sed -n 's/^  farfault \(.*\)/\1/p'
     for command in run compare sim list record replay import export report top probe \
-        repro train predict; do
+        repro train predict doctor; do
         "$farfault" "$command" --help | sed -n 's/^  farfault \(.*\)/\1/p'
     done
 } | sed -e 's/  *#.*//' -e 's/ [&|<>].*//' >commands

@@ -5,7 +5,7 @@
 # ---- help and version
 
 for command in '' run compare list sim replay repro record probe import export report top \
-    train predict ptx cuda; do
+    train predict ptx cuda doctor; do
     status 0 $command --help
     has out 'Usage: farfault'
     has out 'Examples:'
@@ -16,7 +16,7 @@ for command in '' run compare list sim replay repro record probe import export r
     ! grep '.\{80\}' out || fail "help of '$command' has lines longer than 79"
 done
 for command in run compare list sim replay repro record probe import export report top \
-    train predict ptx cuda; do
+    train predict ptx cuda doctor; do
     status 0 $command --help
     mv out long
     for words in "$command -h" "$command -?" "help $command"; do
@@ -438,6 +438,6 @@ mistake 1 'farfault compare: the bundled program atax is neither *' compare atax
 mistake 1 'farfault sim: the data gpus is neither *' sim bfs
 "$without_userfaultfd" "$farfault" run -- true >out 2>err
 [ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] || fail "without userfaultfd: $(cat err)"
-has err 'farfault run: no right to use userfaultfd: '
+has err 'farfault run: no right to use userfaultfd; '
 
 finish

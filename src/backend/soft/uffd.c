@@ -47,7 +47,7 @@ static int explain_open(int status, struct ff_error *error) {
                         "CONFIG_USERFAULTFD is needed, and a seccomp profile that allows it");
     if (status == -EPERM || status == -EACCES)
         return ff__fail(error, -EPERM,
-                        "no right to use userfaultfd: run as root, or give access to "
+                        "no right to use userfaultfd; run as root, or give access to "
                         "/dev/userfaultfd, or 'sysctl vm.unprivileged_userfaultfd=1'; in a "
                         "container allow the userfaultfd system call");
     return ff__fail(error, status, "cannot open userfaultfd: %s", strerror(-status));
