@@ -176,6 +176,30 @@ static const char *moved_type(struct ff__ptx_emit *emit, enum ff__ptx_type type)
     return ff__ptx_c_type(type);
 }
 
+/* A vector of small elements is moved at once, as it is aligned to its size: compilers vectorize no
+ * loop over lanes in which pairs of them are stored under a condition. */
+static bool moves_at_once(uint32_t size, uint32_t count) {
+    return count > 1 && size < 4 && size * count <= 8;
+}
+
+static void load_elements(struct ff__ptx_emit *emit, const char *c_type, const char *address,
+                          uint32_t size, uint32_t count) {
+    enum ff__ptx_type type = ff__ptx_last_type(emit->instruction);
+    const char *strong = is_strong(emit->instruction) ? "v" : "";
+    bool at_once = moves_at_once(size, count);
+    if (at_once)
+        ff__ptx_line(&emit->body, "const u%u w_ = ld%s_u%u(%s);", 8 * size * count, strong,
+                     8 * size * count, address);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ff__ptx_operand *result = element(emit, ff__ptx_operand_of(emit, 0), count, i);
+        const char *value =
+            at_once ? ff__ptx_format(emit, "w_ >> %u", 8 * size * i)
+                    : ff__ptx_format(emit, "ld%s_%s(%s + %uu)", strong, c_type, address, i * size);
+        if (result->kind != FF__PTX_NOTHING)
+            ff__ptx_assign(emit, result, type, value);
+    }
+}
+
 static void load(struct ff__ptx_emit *emit) {
     const struct ff__ptx_instruction *instruction = emit->instruction;
     enum ff__ptx_space space = ff__ptx_space_of(instruction);
@@ -192,18 +216,27 @@ static void load(struct ff__ptx_emit *emit) {
         ff__ptx_line(&emit->body, "{const u64 a_ = %s;", address);
         address = "a_";
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct ff__ptx_operand *result = element(emit, ff__ptx_operand_of(emit, 0), count, i);
-        if (result->kind != FF__PTX_NOTHING)
-            ff__ptx_assign(emit, result, type,
-                           ff__ptx_format(emit, "ld%s_%s(%s + %uu)",
-                                          is_strong(instruction) ? "v" : "", c_type, address,
-                                          i * size));
-    }
+    load_elements(emit, c_type, address, size, count);
     if (count > 1)
         ff__ptx_line(&emit->body, "}");
     if (ff__ptx_has(instruction, FF__PTX_M_ACQUIRE))
         ff__ptx_line(&emit->body, "fence();");
+}
+
+static const char *stored(struct ff__ptx_emit *emit, uint32_t count, uint32_t index) {
+    const struct ff__ptx_operand *value = element(emit, ff__ptx_operand_of(emit, 1), count, index);
+    return ff__ptx_value(emit, value, ff__ptx_last_type(emit->instruction), FF__PTX_IN_LANE);
+}
+
+static void store_at_once(struct ff__ptx_emit *emit, const char *address, uint32_t size,
+                          uint32_t count) {
+    uint32_t bits = 8 * size * count;
+    const char *all = "0";
+    for (uint32_t i = 0; i < count; i++)
+        all = ff__ptx_format(emit, "%s | (u%u)(u%u)(%s) << %u", all, bits, 8 * size,
+                             stored(emit, count, i), 8 * size * i);
+    ff__ptx_line(&emit->body, "st%s_u%u(%s, %s);", is_strong(emit->instruction) ? "v" : "", bits,
+                 address, all);
 }
 
 static void store(struct ff__ptx_emit *emit) {
@@ -220,11 +253,13 @@ static void store(struct ff__ptx_emit *emit) {
     record(emit, ff__ptx_operand_of(emit, 0), space, size * count, true);
     if (ff__ptx_has(instruction, FF__PTX_M_RELEASE))
         ff__ptx_line(&emit->body, "fence();");
-    for (uint32_t i = 0; i < count; i++) {
-        const struct ff__ptx_operand *value = element(emit, ff__ptx_operand_of(emit, 1), count, i);
-        ff__ptx_line(&emit->body, "st%s_%s(%s + %uu, %s);", is_strong(instruction) ? "v" : "",
-                     c_type, address, i * size, ff__ptx_value(emit, value, type, FF__PTX_IN_LANE));
+    if (moves_at_once(size, count)) {
+        store_at_once(emit, address, size, count);
+        return;
     }
+    for (uint32_t i = 0; i < count; i++)
+        ff__ptx_line(&emit->body, "st%s_%s(%s + %uu, %s);", is_strong(instruction) ? "v" : "",
+                     c_type, address, i * size, stored(emit, count, i));
 }
 
 /* ---- atomics ---- */

@@ -1,4 +1,5 @@
-/* Control flow: what CUDA permits and vector units do not like. control.ptx has the kernels. */
+/* Control flow: what CUDA permits and vector units do not like, and what vectors of registers
+ * hold. control.ptx has the kernels. */
 #include "ptx/bench.h"
 
 #define THREADS 128u
@@ -140,6 +141,24 @@ static uint32_t called(uint32_t thread, uint32_t n) {
     return sum + 1000000 * (warp < 2 ? 1u : 2u) + 10000000 * (n + 1) + 3 * of_warps + 7 * last;
 }
 
+static uint32_t vectors(uint32_t thread, uint32_t n) {
+    uint16_t first = (uint16_t)(thread + n), second = (uint16_t)(first * 259),
+             third = (uint16_t)(second + 40000), fourth = (uint16_t)~first;
+    const uint32_t loaded[] = {(uint8_t)first,
+                               (uint8_t)second,
+                               (uint8_t)third,
+                               (uint8_t)fourth,
+                               (uint32_t)(int8_t)fourth,
+                               (uint32_t)(int8_t)second,
+                               third,
+                               fourth,
+                               first};
+    uint32_t sum = 0;
+    for (size_t i = 0; i < sizeof loaded / sizeof *loaded; i++)
+        sum = sum * 31 + loaded[i];
+    return sum;
+}
+
 static const struct {
     const char *name;
     expected_fn *expected;
@@ -160,7 +179,8 @@ static const struct {
             {"patient", patient, {0, 0, 0, 0}},
             {"asks", asks, {0, 0, 0, 0}},
             {"called", called, {0, 1, 5, 100}},
-            {"numbers", numbers, {0, 0, 0, 0}}};
+            {"numbers", numbers, {0, 0, 0, 0}},
+            {"vectors", vectors, {0, 1, 100, 65500}}};
 
 static void equals_the_reference(void **state) {
     struct bench *bench = *state;
