@@ -208,56 +208,70 @@ static const struct {
 } mistakes[] = {
     {"", "my.txt: has no statements"},
     {"# nothing\n", "my.txt: has no statements"},
-    {"x = pictures\n\001", "my.txt:2: the character 1 is none of a text"},
-    {"batch many\nzero_grad", "my.txt:1: batch=many: must be 1 to"},
-    {"length 5000 pixels", "my.txt:1: length=5000: must be 1 to 4096"},
-    {"include", "my.txt:1: must be: include NAME.blocks"},
-    {"include none.blocks", "my.txt:1: there is no 'none.blocks' to include"},
+    {"x = pictures\n\001", "my.txt:2:1: the character 1 is none of a text"},
+    {"batch many\nzero_grad", "my.txt:1:7: batch=many: must be 1 to"},
+    {"length 5000 pixels", "my.txt:1:8: length=5000: must be 1 to 4096"},
+    {"include", "my.txt:1:1: must be: include NAME.blocks"},
+    {"include none.blocks", "my.txt:1:9: there is no 'none.blocks' to include"},
     {"include vgg16.txt\ninclude vgg16.txt\ninclude vgg16.txt\ninclude vgg16.txt",
      "more than 8 texts"},
-    {"block", "my.txt:1: must be: block NAME"},
-    {"repeat i", "my.txt:1: must be: repeat NAME TIMES"},
-    {"x = pictures\nend", "my.txt:2: this end ends nothing"},
-    {"block b\nx = pictures", "my.txt:1: this block has no end"},
-    {"block b\nb\nend\nb", "my.txt:2: more than 16 blocks in one another"},
-    {"block b x\nend\nb", "my.txt:3: block b takes 1 words"},
+    {"block", "my.txt:1:1: must be: block NAME"},
+    {"repeat i", "my.txt:1:1: must be: repeat NAME TIMES"},
+    {"x = pictures\nend", "my.txt:2:1: this end ends nothing"},
+    {"block b\nx = pictures", "my.txt:1:1: this block has no end"},
+    {"block b\nb\nend\nb", "my.txt:2:1: more than 16 blocks in one another"},
+    {"block b x\nend\nb", "my.txt:3:1: block b takes 1 words"},
     {"repeat i 99999999\nzero_grad\nend", "more than 1048576 statements"},
     {"repeat i 99999999\nend", "more than 1048576 statements"},
-    {"x = conw x", "my.txt:1: there is no operation or block 'conw'; the nearest is conv"},
-    {"x =", "my.txt:1: there is no operation or block ''"},
-    {"x = pictures\ny = conv x", "my.txt:2: must be: Y = conv X CHANNELS [kernel=N]"},
-    {"x = pictures\nconv x 3", "my.txt:2: must be: Y = conv X"},
-    {"x = pictures\ny = conv x 3 3", "my.txt:2: must be: Y = conv X"},
-    {"x = pictures\ny = conv x 0", "my.txt:2: must be: Y = conv X"},
-    {"x = pictures\ny = conv x 3 kernal=3", "my.txt:2: there is no tensor 'kernal=3' here"},
-    {"x = pictures\ny = conv x 3 kernel=0", "my.txt:2: conv: kernel and stride must be"},
-    {"x = pictures\ny = conv x 3 kernel=9", "my.txt:2: conv: it leaves nothing of such images"},
-    {"x = pictures\ny = conv x 4 groups=2", "my.txt:2: conv: groups must divide"},
-    {"x = pictures\ny = max_pool x kernel=3 stride=99999", "my.txt:2: max_pool: kernel and stride"},
-    {"relu x", "my.txt:1: there is no tensor 'x' here"},
-    {"x = pictures\ndrop x\nrelu x", "my.txt:3: there is no tensor 'x' here"},
-    {"x = data 3 4*five", "my.txt:1: '4*five' must be a number"},
-    {"x = data 3 4/0", "my.txt:1: '4/0' must be a number"},
+    {"x = conw x", "my.txt:1:5: there is no operation or block 'conw'; the nearest is conv"},
+    {"x =", "my.txt:1:3: there is no operation or block ''"},
+    {"x = pictures\ny = conv x", "my.txt:2:5: must be: Y = conv X CHANNELS [kernel=N]"},
+    {"x = pictures\nconv x 3", "my.txt:2:1: must be: Y = conv X"},
+    {"x = pictures\ny = conv x 3 3", "my.txt:2:14: must be: Y = conv X"},
+    {"x = pictures\ny = conv x 0", "my.txt:2:12: must be: Y = conv X"},
+    {"x = pictures\ny = conv x 3 kernal=3", "my.txt:2:14: there is no tensor 'kernal=3' here"},
+    {"x = pictures\ny = conv x 3 kernel=0", "my.txt:2:5: conv: kernel and stride must be"},
+    {"x = pictures\ny = conv x 3 kernel=9", "my.txt:2:5: conv: it leaves nothing of such images"},
+    {"x = pictures\ny = conv x 4 groups=2", "my.txt:2:5: conv: groups must divide"},
+    {"x = pictures\ny = max_pool x kernel=3 stride=99999",
+     "my.txt:2:5: max_pool: kernel and stride"},
+    {"relu x", "my.txt:1:6: there is no tensor 'x' here"},
+    {"x = pictures\ndrop x\nrelu x", "my.txt:3:6: there is no tensor 'x' here"},
+    {"x = data 3 4*five", "my.txt:1:12: '4*five' must be a number"},
+    {"x = data 3 4/0", "my.txt:1:12: '4/0' must be a number"},
     {"x = data 3 9999999999999999", "must be a number up to 2^40"},
-    {"x = data 3 $width", "my.txt:1: there is no $width here"},
-    {"x = data 1099511627776 2", "my.txt:1: data: a tensor of more than 2^40 elements"},
-    {"3 = pictures", "my.txt:1: '3' must be a name"},
-    {"p = weights\nrelu p", "my.txt:2: there is no tensor 'p' here"},
-    {"x = pictures\nagain x", "my.txt:2: there is no place of weights 'x' here"},
+    {"x = data 3 $width", "my.txt:1:12: there is no $width here"},
+    {"x = data 1099511627776 2", "my.txt:1:5: data: a tensor of more than 2^40 elements"},
+    {"3 = pictures", "my.txt:1:1: '3' must be a name"},
+    {"p = weights\nrelu p", "my.txt:2:6: there is no tensor 'p' here"},
+    {"x = pictures\nagain x", "my.txt:2:7: there is no place of weights 'x' here"},
     {"p = weights\nx = data 4 4\ny = linear x 4\nagain p\ny = linear x 5",
-     "my.txt:5: linear: its weights have another size"},
-    {"x = data 4 4\ny = linear x 9\nbackward y", "my.txt:3: backward: sizes do not fit together"},
-    {"x = data 4 4\ny = bmm x x 1 4 4 5", "my.txt:2: bmm: sizes do not fit together"},
-    {"x = data 4 4\nq k v = split x", "my.txt:2: split: three must divide the width"},
-    {"repeat i 5000\nw = param 1 1\nend", "my.txt:2: param: more than 4096 tensors of weights"},
+     "my.txt:5:5: linear: its weights have another size"},
+    {"x = data 4 4\ny = linear x 9\nbackward y", "my.txt:3:1: backward: sizes do not fit together"},
+    {"x = data 4 4\ny = bmm x x 1 4 4 5", "my.txt:2:5: bmm: sizes do not fit together"},
+    {"x = data 4 4\nq k v = split x", "my.txt:2:9: split: three must divide the width"},
+    {"repeat i 5000\nw = param 1 1\nend", "my.txt:2:5: param: more than 4096 tensors of weights"},
     {"block b name\nx = map $name x\nend\nx = pictures\nb tanh",
-     "my.txt:2: the name of a kernel has no $"},
-    {"block b 3\nend", "my.txt:1: '3' must be a name"},
-    {"block b\nrelo x\nend\nzero_grad", "my.txt:2: there is no operation or block 'relo'"},
-    {"x = data 3 3x", "my.txt:1: '3x' must be a number"},
-    {"block b name\n$name x\nend\nb relo", "my.txt:2: there is no operation or block 'relo'"},
+     "my.txt:2:9: the name of a kernel has no $"},
+    {"block b 3\nend", "my.txt:1:9: '3' must be a name"},
+    {"block b\nrelo x\nend\nzero_grad", "my.txt:2:1: there is no operation or block 'relo'"},
+    {"x = data 3 3x", "my.txt:1:12: '3x' must be a number"},
+    {"block b name\n$name x\nend\nb relo", "my.txt:2:1: there is no operation or block 'relo'"},
     {"block b a\nx$a$a$a$a = data 1 1\nend\nb a_name_of_many_letters",
-     "my.txt:2: 'x$a$a$a$a' becomes longer than 63 characters"},
+     "my.txt:2:1: 'x$a$a$a$a' becomes longer than 63 characters"},
+    {"x = data 4 4\ny = loops x times=2", "my.txt:2:5: loops: times and step belong together"},
+    {"x = data 4 4\ny = loops x run=0", "my.txt:2:5: loops: run and times must be at least 1"},
+    {"x = data 4 4\ny = loops x run=4 times=4 step=5", "my.txt:2:5: loops: it would look beyond"},
+    {"x = data 4 4\ny = loops x from=16 run=1", "my.txt:2:5: loops: it would look beyond"},
+    {"x = data 4 4\ny = loops x run=1 times=1099511627776 step=1099511627776",
+     "my.txt:2:5: loops: it would look beyond"},
+    {"x = data 4 4\ny = loops x run=16 times=1099511627776 step=0",
+     "my.txt:2:5: loops: it would look beyond the tensor, or at more than 2^40 elements"},
+    {"x = data 4 4\ny = loops x run=2\ny = loops y run=1",
+     "my.txt:3:5: loops: run is for the innermost loops"},
+    {"x = data 4 4\nrepeat i 5\nx = loops x\nend", "my.txt:3:5: loops: more than four loops"},
+    {"x = data 4 4\ny = loops x\nz = linear y 3",
+     "my.txt:3:12: 'y' has loops, which only kernel and loops take"},
 };
 
 static void test_mistakes(void **state) {
@@ -268,6 +282,37 @@ static void test_mistakes(void **state) {
             strchr(error.message, '\n'))
             fail_msg("'%s' gives '%s'", mistakes[i].text, error.message);
     }
+}
+
+/* Loops are the nests of their kernel's operands, the innermost one last; the tensor lives as long
+ * as a name holds it, and what is not given loops is used as a whole. */
+static void test_loops(void **state) {
+    static const char text[] = "a = new 64 64\nb = new 64 1\n"
+                               "warp = loops a from=64 run=32 times=63 step=64\n"
+                               "wide = loops warp times=2 step=32\ndrop a\n"
+                               "kernel columns b wide flops=12345\ndrop wide\n"
+                               "kernel again b warp\n";
+    struct ff__network *network;
+    struct ff__network_program program;
+    (void)state;
+    assert_int_equal(ff__network_parse("my.txt", text, strlen(text), &network, NULL), 0);
+    assert_int_equal(ff__program_make(network, 1, 1, false, &program, NULL), 0);
+    const struct ff__tape *tape = &program.tape;
+    const struct ff__tape_kernel *kernel = &tape->kernels[0];
+    assert_string_equal(kernel->name, "columns");
+    assert_true(kernel->flops == 12345);
+    assert_true(kernel->traffic == (double)(64 * 63 + 64) * FF__FLOAT / FF__STREAM_SHARE);
+    assert_int_equal(kernel->use_count, 2);
+    const struct ff__operand *in = &tape->uses[kernel->first_use].nest;
+    const struct ff__loop loops[] = {{1, 0}, {1, 0}, {2, 128}, {63, 256}};
+    assert_int_equal(in->offset, 256);
+    assert_int_equal(in->run, 128);
+    assert_memory_equal(in->loop, loops, sizeof loops);
+    const struct ff__operand *out = &tape->uses[kernel->first_use + 1].nest;
+    assert_true(out->write && out->run == 256 && ff__operand_runs(out) == 1);
+    assert_int_equal(ff__operand_runs(&tape->uses[tape->kernels[1].first_use].nest), 63);
+    ff__program_free(&program);
+    ff__network_free(network);
 }
 
 /* What a text forgets to drop, and what gradients nobody takes hold, goes at the end of an
@@ -360,8 +405,9 @@ int main(void) {
         cmocka_unit_test(test_parameters), cmocka_unit_test(test_work),
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_operands),   cmocka_unit_test(test_unread),
-        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_own),
-        cmocka_unit_test(test_workspaces), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_own),        cmocka_unit_test(test_workspaces),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

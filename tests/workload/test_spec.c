@@ -36,7 +36,7 @@ static const struct refused refused[] = {
     {"sssp:size=1T", -EINVAL, "too large for sssp: at most size="},
     {"louvain:size=17592186044416", -EINVAL, "size=17592186044416: must be 0 to 1099511627776"},
     {"mobilenet:length=4096", -EINVAL, "its arrays have at most 1099511627776 bytes"},
-    {"vgg16:length=31", -EINVAL, "vgg16:15: max_pool: it leaves nothing of such images"},
+    {"vgg16:length=31", -EINVAL, "vgg16:15:7: max_pool: it leaves nothing of such images"},
     {"./nonexistent.txt", -ENOENT, "./nonexistent.txt: No such file"},
     {"/", -EISDIR, "/: Is a directory"},
     {"stream:ctas=1,warps=1,passes=1000000", -EINVAL, "too many for 1 x 1 warps"},

@@ -39,10 +39,12 @@ struct machine {
     struct binding bindings[BINDINGS_MAX];
     uint32_t slot_count, binding_count, depth, steps;
     const struct ff__network_line *line;
+    const char *at; /* the word of it that is looked at; NULL: none yet */
     struct ff_error *error;
 };
 
-#define REFUSE(machine, ...) ff__network_refuse((machine)->line, (machine)->error, __VA_ARGS__)
+#define REFUSE(machine, ...)                                                                       \
+    ff__network_refuse((machine)->line, (machine)->at, (machine)->error, __VA_ARGS__)
 
 /* ---- words ---- */
 
@@ -97,9 +99,10 @@ static const struct ff__word *paste(struct machine *machine, const char *word, s
     return &out->word;
 }
 
-/* The word itself, or what its $NAMEs stand for now. NULL: refused. */
+/* A word of the line: itself, or what its $NAMEs stand for now. NULL: refused. */
 static const struct ff__word *look(struct machine *machine, const struct ff__word *word,
                                    struct pasted *pasted) {
+    machine->at = word->text;
     if (word->kind == FF__WORD_PASTED)
         return paste(machine, word->text, pasted);
     if (word->kind != FF__WORD_BOUND)
@@ -207,6 +210,8 @@ static int take_tensor(struct machine *machine, const struct ff__operation *oper
     if (!slot || place == is_tensor(slot))
         return REFUSE(machine, "there is no %s '%s' here", place ? "place of weights" : "tensor",
                       word->text);
+    if (slot->value.loops > 0 && !(operation->flags & FF__TAKES_LOOPS))
+        return REFUSE(machine, "'%s' has loops, which only kernel and loops take", word->text);
     call->in[call->in_count++] = &slot->value;
     return 0;
 }
@@ -216,6 +221,7 @@ static int take(struct machine *machine, const struct ff__operation *operation,
                 struct ff__operation_call *call, const struct ff__word *argument) {
     struct pasted pasted;
     if (operation->flags & FF__TAKES_NAME && !call->name) {
+        machine->at = argument->text;
         call->name = argument->text; /* it lies in the text, and stays */
         return strchr(call->name, '$') ? REFUSE(machine, "the name of a kernel has no $") : 0;
     }
@@ -242,6 +248,7 @@ static int call(struct machine *machine, const struct ff__operation *operation) 
         status = take(machine, operation, &call, &words[i]);
     if (status)
         return status;
+    machine->at = words[line->callee].text;
     if (line->outs != operation->outs || call.in_count < operation->least ||
         call.in_count > operation->most || call.number_count != operation->numbers ||
         (operation->flags & FF__TAKES_NAME && !call.name))
@@ -374,7 +381,7 @@ static int run_call(struct machine *machine) {
         return -EINVAL;
     const struct ff__callee *callee = ff__network_callee(network, name);
     if (!callee)
-        return ff__network_unknown(line, name->text, machine->error);
+        return ff__network_unknown(line, machine->at, name->text, machine->error);
     if (!callee->operation)
         return run_block(machine, callee->block);
     return callee->operation->run ? call(machine, callee->operation)
@@ -383,6 +390,7 @@ static int run_call(struct machine *machine) {
 
 static int run_line(struct machine *machine, uint32_t index) {
     machine->line = &machine->network->lines[index];
+    machine->at = NULL;
     int status = count_step(machine);
     if (status)
         return status;

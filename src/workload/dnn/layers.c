@@ -52,11 +52,6 @@ void ff__op_again(struct ff__operation_call *call) {
     call->tape->param_next = (uint32_t)call->in[0]->is.n;
 }
 
-void ff__op_kernel(struct ff__operation_call *call) {
-    ff__kernel_map(call->tape, call->name, ff__in(call, 1), ff__in(call, 2), ff__in(call, 3),
-                   ff__in(call, 0));
-}
-
 void ff__op_work(struct ff__operation_call *call) {
     ff__tape_work(call->tape, call->number[0]);
 }

@@ -30,17 +30,21 @@ static const struct {
 };
 #define TEXTS (sizeof texts / sizeof texts[0])
 
-int ff__network_refuse(const struct ff__network_line *line, struct ff_error *error,
+int ff__network_refuse(const struct ff__network_line *line, const char *at, struct ff_error *error,
                        const char *format, ...) {
+    const char *from = line->text ? line->text : "";
+    size_t column = at ? (size_t)(at - from) : strspn(from, BLANKS);
     char why[200];
     va_list args;
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    return ff__fail(error, -EINVAL, "%.80s:%u: %s", line->file, line->number, why);
+    return ff__fail(error, -EINVAL, "%.80s:%u:%zu: %s", line->file, line->number, column + 1, why);
 }
 
-#define REFUSE(reader, ...) ff__network_refuse(&(reader)->here, (reader)->error, __VA_ARGS__)
+#define REFUSE_AT(reader, at, ...)                                                                 \
+    ff__network_refuse(&(reader)->here, at, (reader)->error, __VA_ARGS__)
+#define REFUSE(reader, ...) REFUSE_AT(reader, NULL, __VA_ARGS__)
 
 /* ---- what a network says of itself ---- */
 
@@ -51,7 +55,7 @@ static int set_param(struct network_reader *reader, struct ff_param *param, char
         *help++ = '\0';
     help += strspn(help, BLANKS);
     if (ff__param_set(param, value, &param->initial, &why))
-        return REFUSE(reader, "%s", why.message);
+        return REFUSE_AT(reader, value, "%s", why.message);
     param->help = *help ? help : param->help;
     return 0;
 }
@@ -81,7 +85,7 @@ static int include(struct network_reader *reader, const char *name) {
     for (size_t i = 0; i < TEXTS; i++)
         if (strcmp(texts[i].name, name) == 0)
             return read_text(reader, texts[i].name, texts[i].text, strlen(texts[i].text));
-    return REFUSE(reader, "there is no '%s' to include; data/networks has *.blocks", name);
+    return REFUSE_AT(reader, name, "there is no '%s' to include; data/networks has *.blocks", name);
 }
 
 static enum ff__line_kind kind_of(const char *word) {
@@ -113,8 +117,8 @@ static int nest(struct network_reader *reader, const struct ff__network_line *li
 static int add_word(struct network_reader *reader, const char *word) {
     struct ff__network *network = reader->network;
     if (strlen(word) >= FF__NETWORK_WORD)
-        return REFUSE(reader, "'%.32s...' is longer than %d characters", word,
-                      FF__NETWORK_WORD - 1);
+        return REFUSE_AT(reader, word, "'%.32s...' is longer than %d characters", word,
+                         FF__NETWORK_WORD - 1);
     if (ff__grow(&network->words, network->word_count, sizeof *network->words))
         return ff__fail(reader->error, -ENOMEM, "no memory for a network");
     network->words[network->word_count++].text = word;
@@ -169,9 +173,10 @@ static int read_lines(struct network_reader *reader, char *rest) {
     int status = 0;
     for (char *text; !status && (text = strsep(&rest, "\n"));) {
         reader->here.number++;
+        reader->here.text = text;
         for (const char *c = text; *c && !status; c++)
             if ((unsigned char)*c < ' ' && !strchr(BLANKS, *c))
-                status = REFUSE(reader, "the character %d is none of a text", *c);
+                status = REFUSE_AT(reader, c, "the character %d is none of a text", *c);
         if (!status)
             status = read_line(reader, text);
     }

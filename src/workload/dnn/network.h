@@ -56,6 +56,7 @@ enum ff__line_kind { FF__LINE_CALL, FF__LINE_BLOCK, FF__LINE_REPEAT, FF__LINE_EN
 
 struct ff__network_line {
     const char *file;
+    const char *text; /* where it begins in its text; its words lie behind */
     uint32_t number;
     enum ff__line_kind kind;
     uint32_t first, count; /* words */
@@ -109,17 +110,18 @@ bool ff__option_resolve(const struct ff__network *network, const struct ff__oper
 const struct ff__callee *ff__network_callee(const struct ff__network *network,
                                             const struct ff__word *name);
 
-/* Says that the name calls nothing. Returns -EINVAL. */
-int ff__network_unknown(const struct ff__network_line *line, const char *name,
+/* Says that the name calls nothing. `at` as below. Returns -EINVAL. */
+int ff__network_unknown(const struct ff__network_line *line, const char *at, const char *name,
                         struct ff_error *error);
 
 /* Writes one iteration on the tape. -EINVAL: the line, and what is wrong with it; -ENOMEM. */
 int ff__network_run(const struct ff__network *network, const struct ff__iteration *iteration,
                     struct ff__tape *tape, struct ff_error *error);
 
-/* Says where in the text something is wrong. Returns -EINVAL. */
-__attribute__((format(printf, 3, 4))) int ff__network_refuse(const struct ff__network_line *line,
-                                                             struct ff_error *error,
+/* Says in which line and column something is wrong; `at` is a place in the line, NULL: its first
+ * word. Returns -EINVAL. */
+__attribute__((format(printf, 4, 5))) int ff__network_refuse(const struct ff__network_line *line,
+                                                             const char *at, struct ff_error *error,
                                                              const char *format, ...);
 
 #endif

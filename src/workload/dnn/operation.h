@@ -25,6 +25,10 @@ struct ff__images {
 struct ff__value {
     struct ff__images is;
     bool data; /* needs no gradient */
+    /* In which order kernels go through it: so many loops of `nest`, the last ones; 0: as a whole.
+     */
+    unsigned loops;
+    struct ff__operand nest;
 };
 
 struct ff__operation_call {
@@ -38,7 +42,8 @@ struct ff__operation_call {
     struct ff__value out[3];
 };
 
-enum { FF__TAKES_NAME = 1, FF__TAKES_PLACE };
+/* Flags. Loops: of a tensor that has some; other operations take tensors as a whole. */
+enum { FF__TAKES_NAME = 1, FF__TAKES_PLACE = 2, FF__TAKES_LOOPS = 4 };
 
 struct ff__operation {
     const char *name;

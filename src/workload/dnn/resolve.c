@@ -129,14 +129,14 @@ bool ff__option_resolve(const struct ff__network *network, const struct ff__oper
 
 /* ---- lines ---- */
 
-int ff__network_unknown(const struct ff__network_line *line, const char *name,
+int ff__network_unknown(const struct ff__network_line *line, const char *at, const char *name,
                         struct ff_error *error) {
     char text[FF__NEAREST_TEXT];
     struct ff__nearest nearest = {.word = name};
     for (size_t i = 0; i < OPERATIONS; i++)
         ff__nearest_offer(&nearest, operations[i].name);
     ff__nearest_text(&nearest, "", text);
-    return ff__network_refuse(line, error, "there is no operation or block '%s'%s%s", name,
+    return ff__network_refuse(line, at, error, "there is no operation or block '%s'%s%s", name,
                               *text ? "; " : "", text);
 }
 
@@ -194,7 +194,7 @@ static int check_names(const struct ff__network *network, const struct ff__netwo
     for (uint32_t i = 1; i < end; i++) {
         const char *name = network->words[line->first + i].text;
         if (!ff__is_name(name))
-            return ff__network_refuse(line, error, "'%s' must be a name, such as x or past_0",
+            return ff__network_refuse(line, name, error, "'%s' must be a name, such as x or past_0",
                                       name);
     }
     return 0;
@@ -208,13 +208,13 @@ static int resolve_call(const struct ff__network *network, struct ff__network_li
         line->outs = strcmp(words[i].text, "=") == 0 ? i : line->outs;
     line->callee = line->outs > 0 ? line->outs + 1 : 0;
     if (line->callee == line->count)
-        return ff__network_unknown(line, "", error);
+        return ff__network_unknown(line, words[line->outs].text, "", error);
     const struct ff__word *name = &words[line->callee];
     if (name->kind == FF__WORD_BOUND || name->kind == FF__WORD_PASTED)
         return 0;
     const struct ff__callee *callee = ff__network_callee(network, name);
     if (!callee)
-        return ff__network_unknown(line, name->text, error);
+        return ff__network_unknown(line, name->text, name->text, error);
     for (uint32_t i = line->callee + 1; i < line->count; i++)
         if (callee->operation)
             ff__option_resolve(network, callee->operation, words[i].text, &words[i]);
