@@ -9,7 +9,7 @@
 #include "study/find.h"
 #include "study/outputs.h"
 #include "study/repro/plot.h"
-#include "study/repro/runs.h"
+#include "study/repro/repro.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,13 +84,13 @@ static int complain_unknown(const char *name) {
 static int read_plan(const struct ff__options *options, const struct ff__repro *repro,
                      json_t **published, struct ff__repro_plan *plan) {
     plan->file = options->words[0];
-    plan->seed = options->number[FF__OPTION_SEED];
-    plan->jobs = ff__options_jobs(options);
+    plan->study.seed = options->number[FF__OPTION_SEED];
+    plan->study.jobs = ff__options_jobs(options);
     int status = repro == &of_user ? ff__repro_read(plan->file, published)
                                    : ff__repro_published(repro->name, published);
     if (!status)
-        status = ff__repro_keep(plan, repro->name, options->text[FF__OPTION_RESUME],
-                                options->number[FF__OPTION_FRESH]);
+        status = ff__study_keep(&plan->study, repro->name, options->text[FF__OPTION_STUDY],
+                                options->number[FF__OPTION_FRESH], NULL);
     plan->published = *published;
     plan->parts = options->text[FF__OPTION_PARTS];
     plan->models = options->text[FF__OPTION_MODELS];
@@ -116,7 +116,7 @@ static int reproduce(struct ff__options *options) {
         status = ff__repro_plot_folder(plots);
     if (status)
         return status;
-    plan.shows_runs = ff__outputs_leave_tables(&outputs);
+    plan.study.shows_runs = ff__outputs_leave_tables(&outputs);
     json_t *tables = ff__must(json_array());
     status = read_plan(options, repro, &published, &plan);
     if (!status)
@@ -124,8 +124,8 @@ static int reproduce(struct ff__options *options) {
     if (!status)
         status = ff__repro_present(name_of(repro, published), tables, &outputs);
     if (!status && plots)
-        status = ff__repro_plot(published, tables, plots, plan.shows_runs);
-    ff__kept_close(plan.kept);
+        status = ff__repro_plot(published, tables, plots, plan.study.shows_runs);
+    ff__store_close(plan.study.store);
     json_decref(tables);
     json_decref(published);
     return status;

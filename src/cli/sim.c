@@ -131,7 +131,7 @@ static int read_beside(const struct ff__options *options, struct ff__sweep *swee
         struct ff__workload *workload;
         if (strcmp(sweep->beside.items[i], FF__IDLE_DEVICE) == 0)
             continue;
-        status = ff__workload_open(sweep->beside.items[i], sweep->seed, &workload, &error);
+        status = ff__workload_open(sweep->beside.items[i], sweep->study.seed, &workload, &error);
         if (!status)
             ff__workload_close(workload);
     }
@@ -286,7 +286,7 @@ static int read_infos(struct ff__sweep *sweep) {
 static int read_footprints(struct ff__sweep *sweep) {
     sweep->footprints = ff__must(calloc(sweep->workloads.count, sizeof *sweep->footprints));
     for (unsigned i = 0; i < sweep->workloads.count; i++) {
-        const struct ff__subject subject = {sweep->workloads.items[i], sweep->traces, sweep->seed};
+        const struct ff__subject subject = {sweep->workloads.items[i], sweep->traces, sweep->study.seed};
         struct ff__workload *workload;
         struct ff_error error = {""};
         int status = ff__subject_open(&subject, &workload, &error);
@@ -352,8 +352,7 @@ int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sw
     const uint64_t *number = options->number;
     *out = (struct ff__sweep){
         .traces = traces,
-        .seed = number[FF__OPTION_SEED],
-        .jobs = ff__options_jobs(options),
+        .study = {.seed = number[FF__OPTION_SEED], .jobs = ff__options_jobs(options)},
         .devices = (unsigned)number[FF__OPTION_DEVICES],
         .untimed = number[FF__OPTION_UNTIMED],
         .curve = number[FF__OPTION_CURVE],

@@ -12,6 +12,7 @@ fails='write,pwrite64,writev,?rename,?renameat,renameat2,ftruncate,fsync,fdatasy
 steps="$fails,?link,linkat,?unlink,unlinkat,fchmod"
 [ -z "$repeats" ] || steps=all
 follow=-f # threads and child processes
+renames=yes # what it makes gets its name when it is whole
 
 # trace OPTION... COMMAND...: its status in $got, its calls in ../calls
 trace() {
@@ -41,6 +42,8 @@ expect_whole() {
 expect_line() {
     grep -q '[( ]write(2' ../calls && return
     grep -qE ' (failed|no): .*No space left' ../out && return
+    # SQLite does not tell why syncing failed
+    [ -n "$renames" ] || ! grep -q 'Input/output error' ../err || return 0
     [ "$(wc -l <../err)" -eq 1 ] && grep -q 'No space left\|standard output' ../err ||
         fail "$1: not one line that says why: $(cat ../err)"
 }
@@ -139,12 +142,12 @@ crash() {
     for file in $files; do
         is_whole "$file" || fail "$*: $file is not whole without a crash: $(head -c 80 "$file")"
     done
-    expect_synced "$*"
+    [ -z "$renames" ] || expect_synced "$*"
     cd ..
 }
 
 mkdir earlier
-for file in a.json runs t.trace; do
+for file in a.json t.trace; do
     echo 'of an earlier run' >earlier/$file
 done
 
@@ -174,10 +177,13 @@ cat >data/published/uvmsmart.json <<'END'
     {"config": "LRU", "bench": "hotspot", "memory": "1GB", "faults": 1}]}]}
 END
 goes_on() {
-    "$farfault" repro uvmsmart --jobs 1 --json --resume "$1" >../json && cmp ../json ../whole.json
+    case $1 in *-wal | *-shm) return ;; esac # parts of it that a crash leaves
+    "$farfault" repro uvmsmart --jobs 1 --json --study "$1" >../json && cmp ../json ../whole.json
 }
-"$farfault" repro uvmsmart --jobs 1 --json --resume none >whole.json
-crash goes_on runs "$farfault" repro uvmsmart --jobs 1 --resume runs
+"$farfault" repro uvmsmart --jobs 1 --json --study none >whole.json
+renames=
+crash goes_on 'runs runs-wal runs-shm' "$farfault" repro uvmsmart --jobs 1 --study runs
+renames=yes
 
 crash "$farfault export --output ../exported" t.trace env FARFAULT_MEMORY=6M \
     FARFAULT_RECORD=t.trace "$saxpy"

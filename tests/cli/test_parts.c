@@ -3,7 +3,6 @@
 #include "report/plot.h"
 #include "report/table.h"
 #include "study/amount.h"
-#include "study/kept.h"
 #include "study/live/child.h"
 #include "study/live/result.h"
 #include "study/paired.h"
@@ -21,38 +20,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-/* ---- results that are kept ---- */
-
-static void expect_kept(const struct ff__kept *kept, const char *key, const char *bytes) {
-    size_t size = 0;
-    const char *found = ff__kept_find(kept, key, &size);
-    if (!found || size != strlen(bytes) || memcmp(found, bytes, size) != 0)
-        fail_msg("'%s' was not kept", key);
-}
-
-/* Another process that adds to the file is killed in the middle of a line. */
-static void test_torn_line(void **state) {
-    char path[] = "kept-XXXXXX";
-    struct ff__kept *kept;
-    int fd = mkstemp(path);
-    (void)state;
-    assert_true(fd >= 0);
-    assert_int_equal(ff__kept_open(path, "me", false, &kept), 0);
-    assert_int_equal(ff__kept_add(kept, "first", "1", 1), 0);
-    assert_true(lseek(fd, 0, SEEK_END) > 0);
-    assert_int_equal(write(fd, "01234567 me 32", 14), 14);
-    assert_int_equal(ff__kept_add(kept, "second", "22", 2), 0);
-    assert_int_equal(ff__kept_add(kept, "third", "333", 3), 0);
-    ff__kept_close(kept);
-    assert_int_equal(ff__kept_open(path, "me", false, &kept), 0);
-    expect_kept(kept, "first", "1");
-    expect_kept(kept, "second", "22");
-    expect_kept(kept, "third", "333");
-    ff__kept_close(kept);
-    close(fd);
-    unlink(path);
-}
 
 /* ---- children ---- */
 
@@ -358,12 +325,12 @@ static void test_repro_plot(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_torn_line),  cmocka_unit_test(test_notice),
-        cmocka_unit_test(test_systems),    cmocka_unit_test(test_amounts),
-        cmocka_unit_test(test_paired),     cmocka_unit_test(test_results),
-        cmocka_unit_test(test_nearest),    cmocka_unit_test(test_equally_near),
-        cmocka_unit_test(test_quantities), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_plot),       cmocka_unit_test(test_repro_plot),
+        cmocka_unit_test(test_notice),       cmocka_unit_test(test_systems),
+        cmocka_unit_test(test_amounts),      cmocka_unit_test(test_paired),
+        cmocka_unit_test(test_results),      cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_equally_near), cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_plot),
+        cmocka_unit_test(test_repro_plot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

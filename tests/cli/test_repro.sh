@@ -20,7 +20,7 @@ publish TBN
 status 0 repro uvmsmart
 [ ! -s err ] || fail "repro wrote to standard error: $(cat err)"
 has out \
-    "1/2  hotspot:n=1024,pyramid=2,steps=8, 1073741824 bytes: demand:prefetch=none,evict=lru-2m: \
+    "1/2  hotspot:n=1024,pyramid=2,steps=8, 1 GiB of gtx1080ti: demand:prefetch=none,evict=lru-2m: \
 0.145382 s"
 has out "prefetchers.time: Prefetchers: time of kernels and faults, us"
 [ "$(grep -c 'geometric mean' out)" -eq 4 ] || fail "not 4 tables: $(cat out)"
@@ -157,43 +157,61 @@ tables() {
     sed -n '/^evictors.time/,$p' "$1"
 }
 
-status 0 repro uvmsmart --jobs 1 --resume runs --fresh
+status 0 repro uvmsmart --jobs 1 --study runs --fresh
 [ "$(earlier out)" -eq 0 ] || fail "a fresh repro went on: $(cat out)"
 tables out >whole
 
-rm runs
-"$farfault" repro uvmsmart --jobs 1 --resume runs >cut 2>&1 &
+# Killed at any moment, it goes on, and ends in the same bytes.
+seed=$$
+kills=0
+rm -f runs cut
+while [ $kills -lt 20 ]; do
+    kills=$((kills + 1))
+    "$farfault" repro uvmsmart --jobs 1 --study runs >cut 2>&1 &
+    process=$!
+    seed=$(((seed * 1103515245 + 12345) % 2147483648))
+    sleep 0.$(printf '%03d' $((seed / 65536 % 150)))
+    kill -9 $process 2>/dev/null
+    wait $process 2>/dev/null
+    [ ! -s cut ] || ! grep -q '^farfault' cut || fail "kill $kills of seed $$: $(cat cut)"
+done
+status 0 repro uvmsmart --study runs
+tables out | cmp -s - whole || fail "after 20 kills of seed $$ it differs: $(cat out)"
+rm -f runs cut
+"$farfault" repro uvmsmart --jobs 1 --study runs >cut 2>&1 &
 process=$!
 wait_for cut
 kill -9 $process
 wait $process 2>/dev/null
-status 0 repro uvmsmart --resume runs
+status 0 repro uvmsmart --study runs
 kept=$(earlier out)
 [ "$kept" -ge 1 ] || fail "nothing was kept: $(cat cut out)"
 tables out | cmp -s - whole || fail "what went on after $kept runs differs: $(cat out)"
-status 0 repro uvmsmart --resume runs
+status 0 repro uvmsmart --study runs
 [ "$(earlier out)" -eq 4 ] || fail "not all runs were kept: $(cat out)"
 tables out | cmp -s - whole || fail "what was kept differs: $(cat out)"
 
-# A row that a crash cut off, and one that is damaged.
-head -c -5 runs >shorter
-mv shorter runs
-status 0 repro uvmsmart --resume runs
-[ "$(earlier out)" -eq 3 ] || fail "half a row was believed: $(cat out)"
-[ "$(wc -l <runs)" -eq 4 ] || fail "half a row stays: $(wc -l <runs) lines"
-sed '2s/00/01/' runs >damaged
-mv damaged runs
-status 0 repro uvmsmart --resume runs
-[ "$(earlier out)" -eq 3 ] || fail "a damaged row was believed: $(cat out)"
-tables out | cmp -s - whole || fail "after a damaged row it differs: $(cat out)"
+# A file that is damaged, or someone else's.
+head -c 100 runs >damaged
+head -c 20000 /dev/zero >>damaged
+mistake 1 'farfault repro: damaged: is damaged: remove it, and runs are made again' repro uvmsmart \
+    --study damaged
+echo 'a text' >text
+mistake 1 'farfault repro: text: is no file of runs' repro uvmsmart --study text
+[ "$(cat text)" = 'a text' ] || fail "a text was changed: $(cat text)"
 
-# Other options and other data decide.
-status 0 repro uvmsmart --resume runs --seed 2
+# Other options and other data decide; those of other devices do not.
+status 0 repro uvmsmart --study runs --seed 2
 [ "$(earlier out)" -eq 0 ] || fail "another seed's runs were taken: $(cat out)"
-status 0 repro uvmsmart --resume runs
+status 0 repro uvmsmart --study runs
 [ "$(earlier out)" -eq 4 ] || fail "another seed's runs drove these out: $(cat out)"
-echo >>data/gpus/gtx1080ti.json
-status 0 repro uvmsmart --resume runs
+sed 's/"sms": {"value": [0-9]*/"sms": {"value": 7/' "$source/data/gpus/v100-16g.json" \
+    >data/gpus/v100-16g.json
+status 0 repro uvmsmart --study runs
+[ "$(earlier out)" -eq 4 ] || fail "runs went with another device: $(cat out)"
+sed 's/"sms": {"value": [0-9]*/"sms": {"value": 7/' "$source/data/gpus/gtx1080ti.json" \
+    >data/gpus/gtx1080ti.json
+status 0 repro uvmsmart --study runs
 [ "$(earlier out)" -eq 0 ] || fail "another device's runs were taken: $(cat out)"
 
 status 0 repro uvmsmart
@@ -201,17 +219,11 @@ status 0 repro uvmsmart
 [ "$(earlier out)" -eq 4 ] || fail "nothing was kept in the cache: $(ls -R cache)"
 status 0 repro uvmsmart --fresh
 [ "$(earlier out)" -eq 0 ] || fail "--fresh went on: $(cat out)"
-mistake 1 "farfault repro: no/such/runs: No such file or directory" repro uvmsmart --resume \
+mistake 1 "farfault repro: no/such/runs: No such file or directory" repro uvmsmart --study \
     no/such/runs
-
-# What is no regular file stays what it is.
 mkfifo pipe
-ln -s whole link
-echo old >whole
-mistake 1 'farfault repro: pipe: *' repro uvmsmart --resume pipe --fresh
-status 0 repro uvmsmart --resume link --fresh
-grep -q old whole && fail 'a link was not followed'
-[ -p pipe ] && [ -L link ] || fail "a special file was replaced: $(ls -l pipe link)"
+mistake 1 'farfault repro: pipe: *' repro uvmsmart --study pipe --fresh
+[ -p pipe ] || fail "a special file was replaced: $(ls -l pipe)"
 unset XDG_CACHE_HOME
 status 0 repro uvmsmart
 has err "runs are not kept"

@@ -166,7 +166,7 @@ static struct ff__budget budget(const char *text) {
 
 static void make_sweep(struct ff__sweep *sweep, unsigned jobs) {
     static const char *const gpus[] = {"v100-16g", "gtx1080ti"};
-    *sweep = (struct ff__sweep){.seed = 1, .devices = 1, .jobs = jobs, .gpu_count = 2};
+    *sweep = (struct ff__sweep){.study = {.seed = 1, .jobs = jobs}, .devices = 1, .gpu_count = 2};
     sweep->workloads = ff__words_split("64,10,33");
     sweep->system_names = ff__words_split("demand,nvidia");
     sweep->footprints = calloc(3, sizeof *sweep->footprints);
@@ -262,9 +262,9 @@ static void test_failure(void **state) {
     sweep.budgets[1].amount = (struct ff__amount){.bytes = 2 << 20};
     assert_int_equal(ff__sweep_run(&sweep), 1);
     unsigned bad = ff__sweep_cell(&sweep, 1, 1, ff__sweep_line(&sweep, 1, 1));
-    assert_false(sweep.cells[bad].good);
-    assert_string_equal(sweep.cells[bad].reason, "too little");
-    assert_true(sweep.cells[bad + 1].good);
+    assert_false(ff__sweep_at(&sweep, bad)->good);
+    assert_string_equal(ff__sweep_at(&sweep, bad)->reason, "too little");
+    assert_true(ff__sweep_at(&sweep, bad + 1)->good);
     assert_true(isnan(ff__sweep_slowdown(&sweep, bad)));
     assert_int_equal(ff__sweep_mean(&sweep, 1, 1, 1).count, 0);
     assert_true(isnan(ff__sweep_mean(&sweep, 1, 1, 1).slowdown));
@@ -278,8 +278,8 @@ static void test_trace(void **state) {
     make_sweep(&sweep, 1);
     sweep.trace = "/nowhere/x";
     assert_int_equal(ff__sweep_run(&sweep), 1);
-    assert_true(sweep.cells[0].good);
-    assert_non_null(strstr(sweep.cells[1].reason, "/nowhere/x: "));
+    assert_true(ff__sweep_at(&sweep, 0)->good);
+    assert_non_null(strstr(ff__sweep_at(&sweep, 1)->reason, "/nowhere/x: "));
     ff__sweep_free(&sweep);
 }
 

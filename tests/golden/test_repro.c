@@ -103,7 +103,7 @@ typedef int run_fn(const struct ff__repro_plan *plan, json_t *tables);
 static json_t *check(const char *name, run_fn *run, json_t *published, bool in_part) {
     struct golden golden = golden_open(name, "table row\tours");
     golden.in_part = in_part;
-    const struct ff__repro_plan plan = {.published = published, .seed = 1, .jobs = JOBS};
+    const struct ff__repro_plan plan = {.published = published, .study = {.seed = 1, .jobs = JOBS}};
     json_t *tables = json_array(), *table;
     size_t i;
     assert_int_equal(run(&plan, tables), 0);

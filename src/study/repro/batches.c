@@ -129,7 +129,7 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     json_object_foreach(json_object_get(plan->published, "runs"), name, run) {
         struct batches_seen seen = {.count = 0};
         if (!status)
-            status = simulate(&gpu, run, plan->seed, &seen);
+            status = simulate(&gpu, run, plan->study.seed, &seen);
         json_array_foreach(json_object_get(plan->published, "tables"), i, table) {
             if (!status && strcmp(ff__repro_text(table, "run"), name) == 0)
                 make_table(tables, table, &seen);

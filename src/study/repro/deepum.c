@@ -63,12 +63,12 @@ static double full_megabytes_of(const struct ff__simulated *run) {
     return run->good ? (double)(run->result.kernels_faulted * FULL_TABLE) / 0x1p20 : (double)NAN;
 }
 
-static const struct ff__simulated *run_of(const struct paper *paper, const json_t *config,
+static const struct ff__simulated *run_of(struct paper *paper, const json_t *config,
                                           const char *system, enum ff__deepum_card card) {
     return ff__deepum_run(&paper->runs, ff__repro_text(config, "workload"), system, card);
 }
 
-static double seconds_of(const struct paper *paper, const json_t *config, const char *system,
+static double seconds_of(struct paper *paper, const json_t *config, const char *system,
                          enum ff__deepum_card card) {
     return ff__deepum_seconds(run_of(paper, config, system, card));
 }
@@ -79,7 +79,7 @@ static double seconds_of(const struct paper *paper, const json_t *config, const 
  * on the even ones, and reported on the odd ones. */
 enum half { ODD, EVEN, BOTH };
 
-static bool is_in(const struct paper *paper, const json_t *config, enum half half) {
+static bool is_in(struct paper *paper, const json_t *config, enum half half) {
     const char *name = ff__repro_text(config, "config");
     unsigned before = 0;
     size_t i;
@@ -89,7 +89,7 @@ static bool is_in(const struct paper *paper, const json_t *config, enum half hal
     return half == BOTH || before % 2 == (half == ODD);
 }
 
-static void add_column(const struct paper *paper, const struct paper_column *column,
+static void add_column(struct paper *paper, const struct paper_column *column,
                        enum ff__deepum_card card, enum half half) {
     json_t *table = ff__repro_table(paper->tables, column->id, column->what), *config;
     size_t i;
@@ -99,7 +99,7 @@ static void add_column(const struct paper *paper, const struct paper_column *col
 }
 
 /* A system against UM; `member`: its published seconds, NULL if there are none. */
-static void add_speedup(const struct paper *paper, const struct paper_column *column,
+static void add_speedup(struct paper *paper, const struct paper_column *column,
                         enum ff__deepum_card card, enum half half) {
     json_t *table = ff__repro_table(paper->tables, column->id, column->what), *config;
     size_t i;
@@ -112,7 +112,7 @@ static void add_speedup(const struct paper *paper, const struct paper_column *co
     }
 }
 
-static void main_columns(const struct paper *paper) {
+static void main_columns(struct paper *paper) {
     static const struct paper_column columns[] = {
         {"4", "correlation tables, MiB", "table_mb", FF__DEEPUM, megabytes_of},
         {"4.full", "full tables of the paper's shape for all kernels that had faults, MiB",
@@ -145,7 +145,7 @@ static void main_columns(const struct paper *paper) {
 }
 
 /* With a cost that is chosen on the even half of the rows; the odd half comes first. */
-static void chosen_columns(const struct paper *paper, const char *name, const char *what,
+static void chosen_columns(struct paper *paper, const char *name, const char *what,
                            enum ff__deepum_card card) {
     static const struct {
         const char *id, *what, *member, *system;
@@ -173,7 +173,7 @@ static void chosen_columns(const struct paper *paper, const char *name, const ch
 
 /* Figure 10: the paper's three steps against UM, in each configuration, of which the text has no
  * values, and in the mean. */
-static void ablation(const struct paper *paper) {
+static void ablation(struct paper *paper) {
     static const struct paper_column steps[] = {
         {"10.prefetching", "prefetching alone, times as fast as UM", NULL, PREFETCHES, NULL},
         {"10.preeviction", "with pre-eviction, times as fast as UM", NULL, PREEVICTS, NULL},
@@ -196,7 +196,7 @@ static void ablation(const struct paper *paper) {
 }
 
 /* Figure 9(c): of the energy under UM. The text gives the means alone. */
-static void energy(const struct paper *paper) {
+static void energy(struct paper *paper) {
     static const struct {
         const char *id, *what, *system, *name;
     } columns[] = {

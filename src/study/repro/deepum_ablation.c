@@ -6,7 +6,6 @@
 #include "report/text.h"
 #include "study/find.h"
 #include "study/repro/deepum_runs.h"
-#include "study/repro/runs.h"
 
 #include <farfault/mask.h>
 #include <math.h>
@@ -57,19 +56,12 @@ static const char *const small[] = {
 
 #define SMALL (sizeof small / sizeof small[0])
 
-struct deepum_parts_run {
-    const char *name; /* of the row */
-    char *workload;
-    const struct system_part *part;
-    bool is_small;
-    struct ff__simulated simulated;
-};
-
 struct deepum_parts_repro {
     struct ff__gpu large_gpu, small_gpu;
     uint64_t seed;
-    struct deepum_parts_run *runs; /* [program][part] */
-    unsigned count;
+    struct ff__simulations runs; /* [program][part] */
+    const char **names;          /* [program] of the row */
+    unsigned count, large;       /* programs; of these, the first that are on the large device */
 };
 
 /* 0: the workload does not exist, which the run then says. */
@@ -83,58 +75,44 @@ static uint64_t small_memory(const char *workload, uint64_t seed) {
     return (blocks ? blocks : 1) * FF_BLOCK_SIZE;
 }
 
-static void run_job(void *self, unsigned index) {
-    const struct deepum_parts_repro *work = self;
-    struct deepum_parts_run *run = &((struct deepum_parts_repro *)self)->runs[index];
-    const struct ff__simulation simulation = {
-        .subject = {run->workload, false, work->seed},
-        .gpu = run->is_small ? &work->small_gpu : &work->large_gpu,
-        .system = run->part->system,
-        .memory = run->is_small ? small_memory(run->workload, work->seed)
-                                : ff__deepum_memory(FF__DEEPUM_CARD),
-        .devices = 1,
-    };
-    ff__simulate(&simulation, &run->simulated);
+static double seconds_of(const struct deepum_parts_repro *work, unsigned program, unsigned part) {
+    const struct ff__simulated *run = ff__simulations_at(&work->runs, program * PARTS + part);
+    if (program < work->large)
+        return ff__deepum_seconds(run);
+    return run->good ? (double)run->result.time_ns * 1e-9 : (double)NAN;
 }
 
-static char *name_job(const void *self, unsigned index) {
-    const struct deepum_parts_run *run = &((const struct deepum_parts_repro *)self)->runs[index];
-    return ff__text("%s%s: %s", run->workload, run->is_small ? " (" SMALL_GPU ")" : "",
-                    run->part->system);
-}
-
-static double seconds_of(const struct deepum_parts_run *run) {
-    if (!run->is_small)
-        return ff__deepum_seconds(&run->simulated);
-    return run->simulated.good ? (double)run->simulated.result.time_ns * 1e-9 : (double)NAN;
-}
-
-static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    struct deepum_parts_run *run = &((struct deepum_parts_repro *)self)->runs[index];
-    struct ff__repro_found found = ff__repro_simulated(&run->simulated);
-    found.figure = seconds_of(run);
-    return found;
-}
-
-static void plan_program(struct deepum_parts_repro *work, const char *name, const char *workload,
-                         bool is_small) {
-    work->runs = ff__must(realloc(work->runs, (work->count + PARTS) * sizeof *work->runs));
-    for (unsigned i = 0; i < PARTS; i++)
-        work->runs[work->count++] = (struct deepum_parts_run){
-            .name = name,
-            .workload = is_small ? ff__text("%s", workload)
-                                 : ff__text("%s,iterations=%u", workload, FF__DEEPUM_LEARNING),
-            .part = &parts[i],
-            .is_small = is_small};
+static void plan_program(struct deepum_parts_repro *work, const char *name,
+                         struct ff__simulation *simulation) {
+    work->names = ff__must(realloc(work->names, (work->count + 1) * sizeof *work->names));
+    work->names[work->count++] = name;
+    simulation->devices = 1;
+    simulation->subject.seed = work->seed;
+    for (unsigned i = 0; i < PARTS; i++) {
+        simulation->system = parts[i].system;
+        ff__simulations_append(&work->runs, simulation);
+    }
 }
 
 static void plan_runs(struct deepum_parts_repro *work, const struct ff__repro_plan *plan) {
     size_t i;
     json_t *config;
-    json_array_foreach(json_object_get(plan->published, "configs"), i, config) plan_program(
-        work, ff__repro_text(config, "config"), ff__repro_text(config, "workload"), false);
-    for (i = 0; i < SMALL; i++)
-        plan_program(work, small[i], small[i], true);
+    json_array_foreach(json_object_get(plan->published, "configs"), i, config) {
+        char *workload =
+            ff__text("%s,iterations=%u", ff__repro_text(config, "workload"), FF__DEEPUM_LEARNING);
+        struct ff__simulation simulation = {.subject.name = workload,
+                                            .gpu = &work->large_gpu,
+                                            .memory = ff__deepum_memory(FF__DEEPUM_CARD)};
+        plan_program(work, ff__repro_text(config, "config"), &simulation);
+        free(workload);
+    }
+    work->large = work->count;
+    for (i = 0; i < SMALL; i++) {
+        struct ff__simulation simulation = {.subject.name = small[i],
+                                            .gpu = &work->small_gpu,
+                                            .memory = small_memory(small[i], work->seed)};
+        plan_program(work, small[i], &simulation);
+    }
 }
 
 static void make_table(const struct deepum_parts_repro *work, unsigned part, json_t *tables) {
@@ -143,27 +121,25 @@ static void make_table(const struct deepum_parts_repro *work, unsigned part, jso
                           parts[part].of_far && part != FAR ? "deepum-far" : "deepum-plus");
     json_t *table = ff__repro_table(tables, id, what);
     unsigned base = parts[part].of_far && part != FAR ? FAR : PLUS;
-    for (unsigned i = 0; i < work->count; i += PARTS)
-        ff__repro_row(table, work->runs[i].name, (double)NAN,
-                      seconds_of(&work->runs[i + part]) / seconds_of(&work->runs[i + base]));
+    for (unsigned i = 0; i < work->count; i++)
+        ff__repro_row(table, work->names[i], (double)NAN,
+                      seconds_of(work, i, part) / seconds_of(work, i, base));
     free(id);
     free(what);
 }
 
 int ff__repro_deepum_ablation(const struct ff__repro_plan *plan, json_t *tables) {
-    struct deepum_parts_repro work = {.seed = plan->seed};
+    struct deepum_parts_repro work = {.seed = plan->study.seed};
     int status = ff__find_gpu(ff__deepum_gpu(FF__DEEPUM_CARD), FF__EXIT_FAILURE, &work.large_gpu);
     if (!status)
         status = ff__find_gpu(SMALL_GPU, FF__EXIT_FAILURE, &work.small_gpu);
     if (!status) {
         plan_runs(&work, plan);
-        const struct ff__repro_runs runs = {work.count, run_job, name_job, found_by_job, &work};
-        status = ff__repro_run_all(plan, &runs);
+        status = ff__simulations_run(&plan->study, &work.runs);
     }
     for (unsigned part = FAR; part < PARTS && !status; part++)
         make_table(&work, part, tables);
-    for (unsigned i = 0; i < work.count; i++)
-        free(work.runs[i].workload);
-    free(work.runs);
+    ff__simulations_free(&work.runs);
+    free(work.names);
     return status;
 }

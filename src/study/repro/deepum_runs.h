@@ -4,7 +4,7 @@
 #define FF_STUDY_REPRO_DEEPUM_RUNS_H
 
 #include "study/repro/repro.h"
-#include "study/sim/simulate.h"
+#include "study/sim/simulations.h"
 
 #define FF__DEEPUM_ITERATIONS 100u /* of which the paper gives the time */
 #define FF__DEEPUM_LEARNING   6u   /* in which systems that learn reach the steady state */
@@ -13,9 +13,9 @@
 /* Systems, beside those of the registry. */
 #define FF__DEEPUM_UM       "nvidia"
 #define FF__DEEPUM          "deepum:" FF__DEEPUM_TABLES
-#define FF__DEEPUM_LMS      "lms"
-#define FF__DEEPUM_LMS_MOD  "lms-mod"
-#define FF__DEEPUM_RESIDENT "resident" /* all kernels, and nothing moves */
+#define FF__DEEPUM_LMS      FF__LMS
+#define FF__DEEPUM_LMS_MOD  FF__LMS_MOD
+#define FF__DEEPUM_RESIDENT FF__RESIDENT
 
 /* The paper's card (its Table 1); the same with a cost of the host that no source gives, and that
  * is chosen on half of the paper's rows: of a fault on a page that has one, or of an entry that the
@@ -31,8 +31,7 @@ enum ff__deepum_card {
 struct ff__deepum_runs {
     struct ff__gpu gpus[FF__DEEPUM_CARDS];
     uint64_t seed;
-    struct ff__deepum_run *runs;
-    unsigned count;
+    struct ff__simulations runs;
 };
 
 /* 0 or, with one line on stderr, an exit status. Closed in any case. */
@@ -46,8 +45,8 @@ void ff__deepum_runs_add(struct ff__deepum_runs *work, const char *workload, con
 /* 0 or an exit status. */
 int ff__deepum_runs_make(struct ff__deepum_runs *work, const struct ff__repro_plan *plan);
 
-/* What a planned run has found. */
-const struct ff__simulated *ff__deepum_run(const struct ff__deepum_runs *work, const char *workload,
+/* What a run has found that was planned before. */
+const struct ff__simulated *ff__deepum_run(struct ff__deepum_runs *work, const char *workload,
                                            const char *system, enum ff__deepum_card card);
 
 /* A card, as for --gpu, and the bytes of it that programs get. */

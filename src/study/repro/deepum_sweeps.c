@@ -58,7 +58,7 @@ static json_t *value_table(json_t *tables, const char *id, const char *what, con
 }
 
 /* One value of the sweep in all configurations; adds to the two tables of means. */
-static void add_value(const struct ff__deepum_runs *work, const json_t *configs,
+static void add_value(struct ff__deepum_runs *work, const json_t *configs,
                       const struct sweep *sweep, const json_t *value, json_t *tables,
                       json_t *speeds, json_t *energies) {
     char *system = sweep->system(value), *name = sweep->name(value);
@@ -89,7 +89,7 @@ static void add_value(const struct ff__deepum_runs *work, const json_t *configs,
     free(energy_id);
 }
 
-static void add_sweep(const struct ff__deepum_runs *work, const json_t *configs,
+static void add_sweep(struct ff__deepum_runs *work, const json_t *configs,
                       const struct sweep *sweep, json_t *tables) {
     char *energy_id = ff__text("%s.energy", sweep->id);
     json_t *speeds = ff__repro_table(tables, sweep->id, sweep->what);

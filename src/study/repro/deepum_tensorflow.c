@@ -20,7 +20,7 @@ static char *workload_of(const json_t *row) {
                     (int)ff__repro_number(row, "sentinel"));
 }
 
-static void add_table(const struct ff__deepum_runs *work, const json_t *rows, const char *system,
+static void add_table(struct ff__deepum_runs *work, const json_t *rows, const char *system,
                       json_t *tables) {
     char *id = ff__text("13.%.*s", (int)strcspn(system, ": "), system);
     char *what = ff__text("%s, times as fast as UM on a V100 with 16 GB", system);

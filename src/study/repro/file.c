@@ -4,7 +4,8 @@
 #include "report/complain.h"
 #include "report/json.h"
 #include "study/find.h"
-#include "study/repro/runs.h"
+#include "study/repro/repro.h"
+#include "study/sim/simulations.h"
 
 #include <farfault/mask.h>
 #include <math.h>
@@ -18,20 +19,18 @@ struct modelled_gpu {
     struct ff__gpu gpu;
 };
 
-/* Several tables may show the same one. */
-struct file_run {
-    const char *workload, *gpu, *system;
-    double percent; /* the footprint, of memory */
+/* A program, and the bytes that it needs. */
+struct file_program {
+    const char *workload;
     uint64_t footprint;
-    struct ff__simulation simulation;
-    struct ff__simulated simulated;
 };
 
 struct file_repro {
     const struct ff__repro_plan *plan;
     struct modelled_gpu **devices; /* each by its own allocation, as runs point to them */
-    struct file_run *runs;
-    unsigned device_count, run_count;
+    struct file_program *programs;
+    struct ff__simulations runs; /* several tables may show the same one */
+    unsigned device_count, program_count;
 };
 
 #define GROW(array, count) ff__must(realloc(array, ((count) + 1) * sizeof *(array)))
@@ -64,20 +63,22 @@ static int check_system(const struct file_repro *work, const json_t *table, cons
     return ff__system_parse(spec, &system, &error) ? complain(work, table, error.message, NULL) : 0;
 }
 
-static int footprint_of(const struct file_repro *work, const json_t *table, const char *workload,
+static int footprint_of(struct file_repro *work, const json_t *table, const char *workload,
                         uint64_t *out) {
-    const struct ff__subject subject = {workload, false, work->plan->seed};
+    const struct ff__subject subject = {workload, false, work->plan->study.seed};
     struct ff__workload *opened;
     struct ff_error error;
-    for (unsigned i = 0; i < work->run_count; i++)
-        if (strcmp(work->runs[i].workload, workload) == 0) {
-            *out = work->runs[i].footprint;
+    for (unsigned i = 0; i < work->program_count; i++)
+        if (strcmp(work->programs[i].workload, workload) == 0) {
+            *out = work->programs[i].footprint;
             return 0;
         }
     if (ff__subject_open(&subject, &opened, &error))
         return complain(work, table, error.message, NULL);
     *out = ff__workload_footprint(opened);
     ff__workload_close(opened);
+    work->programs = GROW(work->programs, work->program_count);
+    work->programs[work->program_count++] = (struct file_program){workload, *out};
     return 0;
 }
 
@@ -116,50 +117,47 @@ struct ratio {
     double part, whole;
 };
 
-static struct ratio faster(const struct file_run *base, const struct file_run *other) {
-    return (struct ratio){(double)base->simulated.result.time_ns,
-                          (double)other->simulated.result.time_ns};
+static struct ratio faster(const struct ff__simulated *base, const struct ff__simulated *other) {
+    return (struct ratio){(double)base->result.time_ns, (double)other->result.time_ns};
 }
 
-static struct ratio slower(const struct file_run *base, const struct file_run *other) {
+static struct ratio slower(const struct ff__simulated *base, const struct ff__simulated *other) {
     return faster(other, base);
 }
 
 /* By cycles of kernels, as GPGPU-Sim prints them: without what faults cost beyond transfers. */
-static struct ratio kernels(const struct file_run *base, const struct file_run *other) {
-    return (struct ratio){(double)base->simulated.result.kernel_ns,
-                          (double)other->simulated.result.kernel_ns};
+static struct ratio kernels(const struct ff__simulated *base, const struct ff__simulated *other) {
+    return (struct ratio){(double)base->result.kernel_ns, (double)other->result.kernel_ns};
 }
 
-static struct ratio thrashed(const struct file_run *base, const struct file_run *other) {
-    return (struct ratio){(double)other->simulated.result.thrashed,
-                          (double)base->simulated.result.thrashed};
+static struct ratio thrashed(const struct ff__simulated *base, const struct ff__simulated *other) {
+    return (struct ratio){(double)other->result.thrashed, (double)base->result.thrashed};
 }
 
-static struct ratio untouched(const struct file_run *base, const struct file_run *other) {
+static struct ratio untouched(const struct ff__simulated *base, const struct ff__simulated *other) {
     (void)base;
-    return (struct ratio){100 * (double)other->simulated.result.prefetched_useless,
-                          (double)other->simulated.result.pages_in};
+    return (struct ratio){100 * (double)other->result.prefetched_useless,
+                          (double)other->result.pages_in};
 }
 
-static struct ratio remigrated(const struct file_run *base, const struct file_run *other) {
+static struct ratio remigrated(const struct ff__simulated *base,
+                               const struct ff__simulated *other) {
     (void)base;
-    return (struct ratio){(double)other->simulated.result.thrashed * FF_PAGE_SIZE,
-                          (double)other->footprint};
+    return (struct ratio){(double)other->result.thrashed * FF_PAGE_SIZE, (double)other->footprint};
 }
 
-static double driver_ns(const struct file_run *run) {
-    return (double)(run->simulated.result.fault_ns + run->simulated.result.sample_ns);
+static double driver_ns(const struct ff__simulated *run) {
+    return (double)(run->result.fault_ns + run->result.sample_ns);
 }
 
-static struct ratio driver(const struct file_run *base, const struct file_run *other) {
+static struct ratio driver(const struct ff__simulated *base, const struct ff__simulated *other) {
     return (struct ratio){driver_ns(other), driver_ns(base)};
 }
 
 /* `sums`: the value of all programs together is that of the sums, and not a geometric mean. */
 static const struct metric {
     const char *name;
-    struct ratio (*of)(const struct file_run *base, const struct file_run *other);
+    struct ratio (*of)(const struct ff__simulated *base, const struct ff__simulated *other);
     bool sums;
 } metrics[] = {
     {"faster", faster, false},    {"slower", slower, false},      {"kernels", kernels, false},
@@ -196,43 +194,26 @@ static struct ratio_side baseline_of(const struct file_repro *work, const json_t
                                own ? json_number_value(own) : side_of(work, table).percent};
 }
 
-static struct file_run *find_run(const struct file_repro *work, const json_t *table,
-                                 const char *workload, const char *system, double percent) {
-    const char *gpu = text_of(work, table, "gpu");
-    for (unsigned i = 0; i < work->run_count; i++) {
-        struct file_run *run = &work->runs[i];
-        if (strcmp(run->workload, workload) == 0 && strcmp(run->system, system) == 0 &&
-            strcmp(run->gpu, gpu) == 0 && run->percent >= percent && run->percent <= percent)
-            return run;
-    }
-    return NULL;
-}
-
-static int add_run(struct file_repro *work, const json_t *table, const char *workload,
-                   const char *system, double percent) {
-    if (find_run(work, table, workload, system, percent))
-        return 0;
-    struct file_run run = {.workload = workload,
-                           .gpu = text_of(work, table, "gpu"),
-                           .system = system,
-                           .percent = percent};
-    int status = footprint_of(work, table, workload, &run.footprint);
-    uint64_t memory = (uint64_t)((double)run.footprint * 100 / run.percent);
-    run.simulation = (struct ff__simulation){.subject = {workload, false, work->plan->seed},
-                                             .system = system,
-                                             .devices = 1,
-                                             .extrapolates = true};
+/* The number of a table's run of a system, which is planned if it is new. */
+static int run_of(struct file_repro *work, const json_t *table, const char *workload,
+                  const char *system, double percent, unsigned *number) {
+    uint64_t footprint = 0;
+    struct ff__simulation simulation = {.subject = {workload, false, work->plan->study.seed},
+                                        .system = system,
+                                        .devices = 1,
+                                        .extrapolates = true};
+    int status = footprint_of(work, table, workload, &footprint);
     if (!status)
-        status = add_device(work, run.gpu, &run.simulation.gpu);
+        status = add_device(work, text_of(work, table, "gpu"), &simulation.gpu);
     if (!status)
         status = check_system(work, table, system);
     if (status)
         return status;
-    run.simulation.memory = memory - memory % ff__gpu_least_memory(run.simulation.gpu);
-    if (run.simulation.memory == 0) /* which would be enough for all */
+    uint64_t memory = (uint64_t)((double)footprint * 100 / percent);
+    simulation.memory = memory - memory % ff__gpu_least_memory(simulation.gpu);
+    if (simulation.memory == 0) /* which would be enough for all */
         return complain(work, table, "the device can not have so little memory for", workload);
-    work->runs = GROW(work->runs, work->run_count);
-    work->runs[work->run_count++] = run;
+    *number = ff__simulations_add(&work->runs, &simulation);
     return 0;
 }
 
@@ -241,10 +222,11 @@ static int add_runs(struct file_repro *work, const json_t *table, const char *wo
     const json_t *list = list_of(work, side.system), *item;
     size_t i;
     int status = 0;
+    unsigned number;
     if (!list)
-        return add_run(work, table, workload, side.system, side.percent);
+        return run_of(work, table, workload, side.system, side.percent, &number);
     json_array_foreach(list, i, item) if (!status) status =
-        add_run(work, table, workload, ff__repro_text(item, "system"), side.percent);
+        run_of(work, table, workload, ff__repro_text(item, "system"), side.percent, &number);
     return status;
 }
 
@@ -316,44 +298,29 @@ static int plan_runs(struct file_repro *work) {
     json_array_foreach(json_object_get(work->plan->published, "tables"), i,
                        table) if (!status && is_asked_for(work, table)) status =
         plan_table(work, table);
-    return !status && work->run_count == 0 ? complain_no_part(work) : status;
-}
-
-/* ---- runs as jobs ---- */
-
-static void run_job(void *self, unsigned index) {
-    struct file_run *run = &((struct file_repro *)self)->runs[index];
-    ff__simulate(&run->simulation, &run->simulated);
-}
-
-static char *name_job(const void *self, unsigned index) {
-    const struct file_run *run = &((const struct file_repro *)self)->runs[index];
-    return ff__text("%s, %g %% of %s: %s", run->workload, run->percent, run->gpu, run->system);
-}
-
-static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    return ff__repro_simulated(&((struct file_repro *)self)->runs[index].simulated);
+    return !status && work->runs.count == 0 ? complain_no_part(work) : status;
 }
 
 /* ---- tables ---- */
 
 /* The run of a system, or the fastest one of a list, whose label is then appended to the row's
  * name. */
-static const struct file_run *pick_run(const struct file_repro *work, const json_t *table,
-                                       const char *workload, struct ratio_side side,
-                                       const char **label) {
+static const struct ff__simulated *pick_run(struct file_repro *work, const json_t *table,
+                                            const char *workload, struct ratio_side side,
+                                            const char **label) {
     const json_t *list = list_of(work, side.system), *item;
-    const struct file_run *best = NULL;
+    const struct ff__simulated *best = NULL;
     size_t i;
+    unsigned number;
     if (!list) {
-        const struct file_run *run = find_run(work, table, workload, side.system, side.percent);
-        return run->simulated.good ? run : NULL;
+        run_of(work, table, workload, side.system, side.percent, &number);
+        best = ff__simulations_at(&work->runs, number);
+        return best->good ? best : NULL;
     }
     json_array_foreach(list, i, item) {
-        const struct file_run *run =
-            find_run(work, table, workload, ff__repro_text(item, "system"), side.percent);
-        if (!run->simulated.good ||
-            (best && best->simulated.result.time_ns <= run->simulated.result.time_ns))
+        run_of(work, table, workload, ff__repro_text(item, "system"), side.percent, &number);
+        const struct ff__simulated *run = ff__simulations_at(&work->runs, number);
+        if (!run->good || (best && best->result.time_ns <= run->result.time_ns))
             continue;
         best = run;
         *label = ff__repro_text(item, "label");
@@ -367,7 +334,7 @@ static double quotient(struct ratio share) {
 
 /* A row for each program, with the value that is published of it, if any; the last row is of all
  * together. */
-static void fill_table(const struct file_repro *work, const json_t *table, json_t *out) {
+static void fill_table(struct file_repro *work, const json_t *table, json_t *out) {
     const struct metric *metric = metric_of(work, table);
     const json_t *subjects = subjects_of(work, table), *subject;
     struct ratio all = {0, 0};
@@ -375,9 +342,9 @@ static void fill_table(const struct file_repro *work, const json_t *table, json_
     size_t i;
     json_array_foreach(subjects, i, subject) {
         const char *workload = ff__repro_text(subject, "workload"), *label = NULL;
-        const struct file_run *base =
+        const struct ff__simulated *base =
             pick_run(work, table, workload, baseline_of(work, table), &label);
-        const struct file_run *other =
+        const struct ff__simulated *other =
             pick_run(work, table, workload, side_of(work, table), &label);
         struct ratio share =
             base && other ? metric->of(base, other) : (struct ratio){(double)NAN, 1};
@@ -394,7 +361,7 @@ static void fill_table(const struct file_repro *work, const json_t *table, json_
                   metric->sums ? quotient(all) : ff__mean_value(&mean));
 }
 
-static void make_table(const struct file_repro *work, const json_t *table, json_t *tables) {
+static void make_table(struct file_repro *work, const json_t *table, json_t *tables) {
     const char *sure = ff__repro_text(table, "sure"), *note = ff__repro_text(table, "note");
     char *what = ff__text("%s%s%s%s%s%s", ff__repro_text(table, "what"), *note ? "; " : "", note,
                           *sure ? "; published value: " : "", sure, "");
@@ -402,7 +369,7 @@ static void make_table(const struct file_repro *work, const json_t *table, json_
     free(what);
 }
 
-static void make_tables(const struct file_repro *work, json_t *tables) {
+static void make_tables(struct file_repro *work, json_t *tables) {
     size_t i;
     const json_t *table;
     json_array_foreach(json_object_get(work->plan->published, "tables"), i,
@@ -413,15 +380,15 @@ static void forget(struct file_repro *work) {
     for (unsigned i = 0; i < work->device_count; i++)
         free(work->devices[i]);
     free(work->devices);
-    free(work->runs);
+    free(work->programs);
+    ff__simulations_free(&work->runs);
 }
 
 int ff__repro_file(const struct ff__repro_plan *plan, json_t *tables) {
     struct file_repro work = {.plan = plan};
     int status = plan_runs(&work);
-    const struct ff__repro_runs runs = {work.run_count, run_job, name_job, found_by_job, &work};
     if (!status)
-        status = ff__repro_run_all(plan, &runs);
+        status = ff__simulations_run(&plan->study, &work.runs);
     if (!status)
         make_tables(&work, tables);
     forget(&work);

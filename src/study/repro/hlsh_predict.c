@@ -2,13 +2,14 @@
  * pages, each trained on one modelled program and tested on accesses that it was not trained on. */
 #include "study/repro/hlsh.h"
 
+#include "base/checksum.h"
 #include "learn/predictor.h"
 #include "learn/train/nets.h"
 #include "learn/train/score.h"
 #include "report/complain.h"
 #include "report/json.h"
 #include "study/find.h"
-#include "study/repro/runs.h"
+#include "study/repro/repro.h"
 #include "study/repro/training_job.h"
 
 #include <math.h>
@@ -203,7 +204,7 @@ static void run_job(void *self, unsigned index) {
     const struct ff__training_data data = {
         .workloads = {.items = &name, .count = 1},
         .gpu = work->gpu,
-        .seed = work->plan->seed,
+        .seed = work->plan->study.seed,
         .distance = candidate->distance,
         .by = candidate->by,
         .hidden = hidden_without(candidate->only),
@@ -216,53 +217,88 @@ static void run_job(void *self, unsigned index) {
     free(name);
 }
 
-static char *name_job(const void *self, unsigned index) {
-    const struct measured_network *candidate =
-        &((const struct hlsh_predict_repro *)self)->candidates[index];
-    return ff__text("%s: %s, %s, %u ahead%s%s%s", candidate->program, candidate->type->name,
-                    ff__cluster_name(candidate->by), candidate->distance,
-                    candidate->only[0] ? ", only " : "", candidate->only,
-                    candidate->shuffled ? ", shuffled" : "");
+/* What is known of a predictor, all of it numbers. */
+static const struct {
+    const char *name;
+    size_t offset;
+} qualities[] = {
+#define QUALITY(name, member)                                                                      \
+    { name, offsetof(struct network_quality, member) }
+    QUALITY("f1", score.f1),         QUALITY("top1", score.top1),
+    QUALITY("top10", score.top10),   QUALITY("majority", score.majority),
+    QUALITY("escape", score.escape), QUALITY("no_page", score.no_page),
+    QUALITY("params", params),       QUALITY("work", work),
+#undef QUALITY
+};
+
+#define QUALITIES (sizeof qualities / sizeof qualities[0])
+
+static double quality_of(const struct network_quality *found, size_t which) {
+    return *(const double *)(const void *)((const char *)found + qualities[which].offset);
 }
 
 /* What a folder for models has is kept by that. */
-static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    struct hlsh_predict_repro *work = self;
-    struct network_quality *found = &work->candidates[index].found;
-    return (struct ff__repro_found){.bytes = found,
-                                    .size = work->plan->models ? 0 : sizeof *found,
-                                    .failure = found->good ? NULL : "it could not be trained",
-                                    .figure = 100 * found->score.top1,
-                                    .unit = "% top-1"};
+static bool key_of(const void *self, unsigned index, struct ff__store_key *out) {
+    const struct hlsh_predict_repro *work = self;
+    const struct measured_network *candidate = &work->candidates[index];
+    *out = (struct ff__store_key){
+        .subject = candidate->program,
+        .system = candidate->type->name,
+        .device = work->gpu.name,
+        .seed = work->plan->study.seed,
+        .options = ff__text("%s, %u ahead%s%s%s", ff__cluster_name(candidate->by),
+                            candidate->distance, candidate->only[0] ? ", only " : "",
+                            candidate->only, candidate->shuffled ? ", shuffled" : ""),
+        .data = ff__crc32c(0, &work->gpu, sizeof work->gpu)};
+    return !work->plan->models;
+}
+
+static struct ff__found found_by(const void *self, unsigned index) {
+    const struct network_quality *found =
+        &((const struct hlsh_predict_repro *)self)->candidates[index].found;
+    return (struct ff__found){.failure = found->good ? NULL : "it could not be trained",
+                              .seconds = (double)NAN,
+                              .figure = 100 * found->score.top1,
+                              .unit = "% top-1"};
+}
+
+static json_t *result_of(const void *self, unsigned index) {
+    const struct network_quality *found =
+        &((const struct hlsh_predict_repro *)self)->candidates[index].found;
+    json_t *all = ff__must(json_object());
+    for (size_t i = 0; i < QUALITIES; i++)
+        ff__json_set(all, qualities[i].name, ff__json_number(quality_of(found, i)));
+    return all;
+}
+
+static bool restore(void *self, unsigned index, const json_t *all) {
+    struct network_quality *found = &((struct hlsh_predict_repro *)self)->candidates[index].found;
+    for (size_t i = 0; i < QUALITIES; i++)
+        *(double *)(void *)((char *)found + qualities[i].offset) =
+            ff__repro_number(all, qualities[i].name);
+    return found->good = true;
 }
 
 static int run_all(struct hlsh_predict_repro *work) {
-    const struct ff__repro_runs runs = {work->count, run_job, name_job, found_by_job, work};
+    const struct ff__cells cells = {.count = work->count,
+                                    .run = run_job,
+                                    .key = key_of,
+                                    .found = found_by,
+                                    .result = result_of,
+                                    .restore = restore,
+                                    .self = work};
     ff__training_begin();
-    return ff__repro_run_all(work->plan, &runs);
+    return ff__cells_run(&work->plan->study, &cells);
 }
 
 /* ---- tables ---- */
 
 static double metric_of(const struct measured_network *candidate, const char *metric) {
     const struct network_quality *found = &candidate->found;
-    const struct {
-        const char *name;
-        double value;
-    } metrics[] = {
-        {"f1", found->score.f1},
-        {"top1", found->score.top1},
-        {"top10", found->score.top10},
-        {"majority", found->score.majority},
-        {"no_page", found->score.no_page},
-        {"params", found->params},
-        {"work", found->work},
-        {"memory", found->params + found->work},
-    };
-    for (size_t i = 0; found->good && i < sizeof metrics / sizeof metrics[0]; i++)
-        if (strcmp(metrics[i].name, metric) == 0)
-            return metrics[i].value;
-    return (double)NAN;
+    for (size_t i = 0; found->good && i < QUALITIES; i++)
+        if (strcmp(qualities[i].name, metric) == 0)
+            return quality_of(found, i);
+    return found->good && strcmp(metric, "memory") == 0 ? found->params + found->work : (double)NAN;
 }
 
 /* Takes over `name`. */

@@ -14,8 +14,8 @@
 #include "report/json.h"
 #include "study/find.h"
 #include "study/repro/hlsh.h"
-#include "study/repro/runs.h"
 #include "study/repro/training_data.h"
+#include "study/sim/simulations.h"
 #include "study/specs.h"
 
 #include <errno.h>
@@ -109,13 +109,6 @@ static const struct hlsh_part whole = {"programs", false, "", ""};
 static const struct hlsh_part cut = {"programs", true, "cut.", "; runs cut as published"};
 static const struct hlsh_part window = {"figure11", true, "figure11.", "; Figure 11"};
 
-struct hlsh_run {
-    const json_t *program; /* the published row */
-    enum column column;
-    char *name;
-    struct ff__simulated simulated;
-};
-
 struct hlsh_sim_repro {
     struct ff__gpu gpu;
     uint64_t seed;
@@ -123,7 +116,8 @@ struct hlsh_sim_repro {
     const struct hlsh_part *part; /* what is run now */
     char model[256];              /* a file */
     uint32_t checksum;            /* of the model */
-    struct hlsh_run *runs;        /* [program][column] */
+    const json_t *rows;           /* the published ones of the programs */
+    struct ff__simulations runs;  /* [program][column] */
     unsigned programs;
 };
 
@@ -196,20 +190,27 @@ static int write_model(const struct hlsh_sim_repro *work, const void *start, siz
 }
 
 /* Training takes minutes: the model is kept as runs are. */
-static int pretrain(struct hlsh_sim_repro *work, const struct ff__repro_plan *plan) {
+static int pretrain(struct hlsh_sim_repro *work, struct ff__store *store) {
+    const struct ff__store_key key = {.subject = corpus_list,
+                                      .system = "hlsh, pre-trained",
+                                      .device = work->gpu.name,
+                                      .seed = work->seed,
+                                      .options = "",
+                                      .data =
+                                          ff__crc32c(work->steps, &work->gpu, sizeof work->gpu)};
+    struct ff_error error;
     size_t size = 0;
-    char *key = ff__text("seed=%llu model of %s", (unsigned long long)work->seed, corpus_list);
-    const void *kept = ff__kept_find(plan->kept, key, &size);
+    void *kept = store ? ff__store_find(store, &key, &size) : NULL;
     int status = kept ? write_model(work, kept, size) : train_model(work);
     void *bytes = status ? NULL : read_model(work, &size);
     if (!status && !bytes)
         status = ff__complain(FF__EXIT_FAILURE, "%s: %s", work->model, strerror(errno));
     if (!status)
         work->checksum = ff__crc32c(0, bytes, size);
-    if (!status && !kept && ff__kept_add(plan->kept, key, bytes, size))
-        ff__complain(0, "the pre-trained model could not be kept");
+    if (!status && !kept && store && ff__store_add(store, &key, (double)NAN, bytes, size, &error))
+        ff__complain(0, "the pre-trained model could not be kept: %s", error.message);
     free(bytes);
-    free(key);
+    free(kept);
     return status;
 }
 
@@ -220,13 +221,6 @@ static unsigned program_number(const char *workload) {
         if (strcmp(taught[i], workload) == 0)
             return i;
     return UNKNOWN;
-}
-
-static void free_runs(struct hlsh_sim_repro *work) {
-    for (unsigned i = 0; work->runs && i < work->programs * COLUMNS; i++)
-        free(work->runs[i].name);
-    free(work->runs);
-    work->runs = NULL;
 }
 
 /* One that has to be larger to be as long as the paper's has a workload of its own. */
@@ -243,53 +237,35 @@ static uint64_t limit_of(const struct hlsh_sim_repro *work, const json_t *progra
     return work->part->cut ? (uint64_t)limit / LANES : 0;
 }
 
+/* The model's file has another name each time. */
+static void plan_run(struct hlsh_sim_repro *work, const json_t *program, unsigned column) {
+    const char *system = columns[column].system;
+    char separator = strchr(system, ':') ? ',' : ':';
+    unsigned number = program_number(ff__repro_text(program, "workload"));
+    char *name = ff__text("%s%cmodel=%s,program=%u", system, separator, work->model, number);
+    char *shown =
+        ff__text("%s%cmodel=%08x,program=%u", system, separator, (unsigned)work->checksum, number);
+    const struct ff__simulation simulation = {
+        .subject = {workload_of(work, program), false, work->seed},
+        .instructions = limit_of(work, program),
+        .gpu = &work->gpu,
+        .system = columns[column].learned ? name : system,
+        .known_as = columns[column].learned ? shown : NULL,
+        .devices = 1,
+    };
+    ff__simulations_append(&work->runs, &simulation);
+    free(name);
+    free(shown);
+}
+
 static void plan_runs(struct hlsh_sim_repro *work, const json_t *programs) {
     size_t i;
     json_t *program;
-    free_runs(work);
+    ff__simulations_free(&work->runs);
+    work->rows = programs;
     work->programs = (unsigned)json_array_size(programs);
-    work->runs = ff__must(calloc((size_t)work->programs * COLUMNS + 1, sizeof *work->runs));
-    json_array_foreach(programs, i, program) for (unsigned c = 0; c < COLUMNS; c++) {
-        struct hlsh_run *run = &work->runs[i * COLUMNS + c];
-        const char *system = columns[c].system;
-        *run = (struct hlsh_run){.program = program, .column = (enum column)c};
-        run->name =
-            columns[c].learned
-                ? ff__text("%s%cmodel=%s,program=%u", system, strchr(system, ':') ? ',' : ':',
-                           work->model, program_number(ff__repro_text(program, "workload")))
-                : ff__text("%s", system);
-    }
-}
-
-static void run_job(void *self, unsigned index) {
-    struct hlsh_sim_repro *work = self;
-    struct hlsh_run *run = &work->runs[index];
-    const struct ff__simulation simulation = {
-        .subject = {workload_of(work, run->program), false, work->seed},
-        .instructions = limit_of(work, run->program),
-        .gpu = &work->gpu,
-        .system = run->name,
-        .devices = 1,
-    };
-    ff__simulate(&simulation, &run->simulated);
-}
-
-/* The model's file has another name each time. */
-static char *name_job(const void *self, unsigned index) {
-    const struct hlsh_sim_repro *work = self;
-    const struct hlsh_run *run = &work->runs[index];
-    const char *workload = workload_of(work, run->program);
-    char model[32] = "", end[48] = "";
-    if (columns[run->column].learned)
-        snprintf(model, sizeof model, ", model %08x", (unsigned)work->checksum);
-    if (work->part->cut)
-        snprintf(end, sizeof end, ", %llu instructions",
-                 (unsigned long long)limit_of(work, run->program));
-    return ff__text("%s: %s%s%s", workload, columns[run->column].system, model, end);
-}
-
-static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    return ff__repro_simulated(&((struct hlsh_sim_repro *)self)->runs[index].simulated);
+    json_array_foreach(programs, i, program) for (unsigned c = 0; c < COLUMNS; c++)
+        plan_run(work, program, c);
 }
 
 /* ---- figures ---- */
@@ -298,7 +274,8 @@ typedef double figure(const struct hlsh_sim_repro *work, unsigned program, enum 
 
 static const struct ff__sim_result *result_of(const struct hlsh_sim_repro *work, unsigned program,
                                               enum column column) {
-    const struct ff__simulated *simulated = &work->runs[program * COLUMNS + column].simulated;
+    const struct ff__simulated *simulated =
+        ff__simulations_at(&work->runs, program * COLUMNS + column);
     return simulated->good ? &simulated->result : NULL;
 }
 
@@ -426,7 +403,7 @@ static void program_table(const struct hlsh_sim_repro *work, const struct progra
                           json_t *tables) {
     json_t *table = add_table(work, tables, made->id, made->what);
     for (unsigned i = 0; i < work->programs; i++) {
-        const json_t *program = work->runs[i * COLUMNS].program;
+        const json_t *program = json_array_get(work->rows, i);
         ff__repro_row(table, ff__repro_text(program, "program"),
                       made->member ? ff__repro_number(program, made->member) : (double)NAN,
                       made->ours(work, i, made->column));
@@ -537,7 +514,7 @@ static void window_tables(const struct hlsh_sim_repro *work, json_t *tables) {
     json_t *table = add_table(work, tables, "cycles", "cycles from the launch");
     for (unsigned i = 0; i < work->programs; i++)
         for (unsigned c = 0; c < COLUMNS; c++) {
-            const json_t *program = work->runs[i * COLUMNS].program;
+            const json_t *program = json_array_get(work->rows, i);
             const char *member = c == UVMSMART ? "cycles_u" : c == HLSH ? "cycles_r" : "";
             ff__repro_row(table, columns[c].system, ff__repro_number(program, member),
                           cycles(work, i, (enum column)c));
@@ -566,13 +543,11 @@ static int run_part(struct hlsh_sim_repro *work, const struct hlsh_part *part,
                     const struct ff__repro_plan *plan) {
     work->part = part;
     plan_runs(work, json_object_get(plan->published, part->programs));
-    const struct ff__repro_runs runs = {work->programs * COLUMNS, run_job, name_job, found_by_job,
-                                        work};
-    return ff__repro_run_all(plan, &runs);
+    return ff__simulations_run(&plan->study, &work->runs);
 }
 
 int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
-    struct hlsh_sim_repro work = {.seed = plan->seed};
+    struct hlsh_sim_repro work = {.seed = plan->study.seed};
     json_int_t steps = json_integer_value(json_object_get(plan->published, "pretraining_steps"));
     if (steps < 1 || steps > UINT32_MAX)
         return ff__complain(FF__EXIT_FAILURE,
@@ -581,7 +556,7 @@ int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
     int status = prepare(&work);
     if (status)
         return status;
-    status = pretrain(&work, plan);
+    status = pretrain(&work, plan->study.store);
     if (!status && !(status = run_part(&work, &cut, plan)))
         make_tables(&work, plan, tables);
     if (!status && !(status = run_part(&work, &window, plan)))
@@ -589,6 +564,6 @@ int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
     if (!status && !(status = run_part(&work, &whole, plan)))
         make_tables(&work, plan, tables);
     remove(work.model);
-    free_runs(&work);
+    ff__simulations_free(&work.runs);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "report/complain.h"
 #include "report/json.h"
 #include "study/find.h"
-#include "study/repro/runs.h"
+#include "study/repro/repro.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -155,21 +155,54 @@ static void run_job(void *self, unsigned index) {
         snprintf(run->reason, sizeof run->reason, "%s", error.message);
 }
 
-static char *name_job(const void *self, unsigned index) {
+/* Names of cases and jobs stand for what the published file says of them. */
+static bool key_of(const void *self, unsigned index, struct ff__store_key *out) {
     const struct huvm_repro *work = self;
     const struct huvm_run *run = &work->runs[index];
-    return ff__text("%s of %08x, %g %% of its data, %u %% lent: %s",
-                    ff__repro_text(run->the_case, "id"), (unsigned)work->published,
-                    run->footprint * 100, run->share, run->system);
+    *out = (struct ff__store_key){
+        .subject = ff__repro_text(run->the_case, "id"),
+        .system = run->system,
+        .device = work->machine.name,
+        .memory = work->memory,
+        .seed = work->seed,
+        .options = ff__text("data=%g%% lent=%u%%", run->footprint * 100, run->share),
+        .data = ff__crc32c(work->published, &work->machine, sizeof work->machine)};
+    return true;
 }
 
-static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    struct huvm_run *run = &((struct huvm_repro *)self)->runs[index];
-    return (struct ff__repro_found){.bytes = &run->found,
-                                    .size = sizeof run->found,
-                                    .failure = run->reason[0] ? run->reason : NULL,
-                                    .figure = run->found.seconds[0],
-                                    .unit = "s, the first job"};
+static struct ff__found found_by(const void *self, unsigned index) {
+    const struct huvm_run *run = &((const struct huvm_repro *)self)->runs[index];
+    return (struct ff__found){.failure = run->reason[0] ? run->reason : NULL,
+                              .seconds = run->found.seconds[0],
+                              .figure = run->found.seconds[0],
+                              .unit = "s, the first job"};
+}
+
+static json_t *result_of(const void *self, unsigned index) {
+    const struct huvm_result *found = &((const struct huvm_repro *)self)->runs[index].found;
+    json_t *all = ff__must(json_object()), *jobs = ff__must(json_array());
+    for (unsigned i = 0; i < JOBS_MAX; i++) {
+        json_t *job = ff__must(json_object());
+        ff__json_set(job, "seconds", ff__json_number(found->seconds[i]));
+        ff__json_set(job, "used", ff__json_number(found->used[i]));
+        json_array_append_new(jobs, job);
+    }
+    ff__json_set(all, "jobs", jobs);
+    ff__json_set(all, "bytes_in", ff__json_number(found->host_bytes));
+    ff__json_set(all, "bytes_peer", ff__json_number(found->peer_bytes));
+    return all;
+}
+
+static bool restore(void *self, unsigned index, const json_t *all) {
+    struct huvm_result *found = &((struct huvm_repro *)self)->runs[index].found;
+    const json_t *jobs = json_object_get(all, "jobs");
+    for (unsigned i = 0; i < JOBS_MAX; i++) {
+        found->seconds[i] = ff__repro_number(json_array_get(jobs, i), "seconds");
+        found->used[i] = ff__repro_number(json_array_get(jobs, i), "used");
+    }
+    found->host_bytes = ff__repro_number(all, "bytes_in");
+    found->peer_bytes = ff__repro_number(all, "bytes_peer");
+    return json_array_size(jobs) == JOBS_MAX;
 }
 
 /* ---- what is to be run, and shown ---- */
@@ -438,7 +471,7 @@ static uint32_t checksum_of(const json_t *published) {
 }
 
 static int run(const struct ff__repro_plan *plan, json_t *tables) {
-    struct huvm_repro work = {.seed = plan->seed};
+    struct huvm_repro work = {.seed = plan->study.seed};
     struct ff_error error;
     char folder[PATH_MAX];
     size_t i;
@@ -459,9 +492,15 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
                               "training,steps,amounts,footprints,spare",
                               plan->parts);
     work.published = checksum_of(plan->published);
-    const struct ff__repro_runs runs = {work.run_count, run_job, name_job, found_by_job, &work};
+    const struct ff__cells cells = {.count = work.run_count,
+                                    .run = run_job,
+                                    .key = key_of,
+                                    .found = found_by,
+                                    .result = result_of,
+                                    .restore = restore,
+                                    .self = &work};
     if (!status)
-        status = ff__repro_run_all(plan, &runs);
+        status = ff__cells_run(&plan->study, &cells);
     if (!status)
         make_tables(&work, tables);
     if (!status)

@@ -2,7 +2,7 @@
 #ifndef FF_STUDY_REPRO_REPRO_H
 #define FF_STUDY_REPRO_REPRO_H
 
-#include "study/kept.h"
+#include "study/cells.h"
 #include "study/mean.h"
 #include "study/outputs.h"
 
@@ -13,12 +13,9 @@
 struct ff__repro_plan {
     const json_t *published; /* data/published/NAME.json, or the user's file */
     const char *file;        /* which one, for people */
-    uint64_t seed;
-    unsigned jobs;
-    const char *parts;     /* words with commas: see --parts; NULL: the paper's default */
-    const char *models;    /* a folder for trained predictors, or NULL */
-    struct ff__kept *kept; /* runs that have ended, or NULL */
-    bool shows_runs;       /* a line on stdout as each ends */
+    struct ff__study study;
+    const char *parts;  /* words with commas: see --parts; NULL: the paper's default */
+    const char *models; /* a folder for trained predictors, or NULL */
 };
 
 /* One paper. `run` fills `tables`, an array, with ff__repro_table() and ff__repro_row(); it returns

@@ -3,7 +3,8 @@
 #include "report/complain.h"
 #include "report/json.h"
 #include "study/find.h"
-#include "study/repro/runs.h"
+#include "study/repro/repro.h"
+#include "study/sim/simulations.h"
 
 #include <farfault/mask.h>
 #include <math.h>
@@ -92,16 +93,10 @@ static const struct {
 
 /* ---- runs ---- */
 
-struct uvmsmart_run {
-    const char *config, *bench;
-    struct ff__simulation simulation;
-    struct ff__simulated simulated;
-};
-
 struct uvmsmart_repro {
     struct ff__gpu gpu;
-    struct uvmsmart_run *runs; /* in the order of the published rows */
-    unsigned count;
+    struct ff__simulations runs;
+    unsigned *rows, count; /* the run of each published row */
 };
 
 static const char *system_of(const char *table, const char *config) {
@@ -118,69 +113,51 @@ static const char *workload_of(const char *bench) {
     return NULL;
 }
 
-static int plan_run(struct uvmsmart_repro *work, const struct ff__repro_plan *plan,
-                    const json_t *table, const json_t *row, struct uvmsmart_run *run) {
+static int plan_row(struct uvmsmart_repro *work, const struct ff__repro_plan *plan,
+                    const json_t *table, const json_t *row) {
     uint64_t memory;
-    *run = (struct uvmsmart_run){.config = ff__repro_text(row, "config"),
-                                 .bench = ff__repro_text(row, "bench")};
-    const char *system = system_of(ff__repro_text(table, "id"), run->config);
-    const char *workload = workload_of(run->bench);
+    const char *config = ff__repro_text(row, "config"), *bench = ff__repro_text(row, "bench");
+    const char *system = system_of(ff__repro_text(table, "id"), config);
+    const char *workload = workload_of(bench);
     if (!system || !workload || ff__parse_size(ff__repro_text(row, "memory"), &memory))
         return ff__complain(FF__EXIT_FAILURE,
                             "published/uvmsmart.json: %s: unknown configuration '%s' of '%s'",
-                            ff__repro_text(table, "id"), run->config, run->bench);
-    run->simulation = (struct ff__simulation){
-        .subject = {workload, false, plan->seed},
+                            ff__repro_text(table, "id"), config, bench);
+    const struct ff__simulation simulation = {
+        .subject = {workload, false, plan->study.seed},
         .gpu = &work->gpu,
         .system = system,
         .memory = memory - memory % FF_PAGE_SIZE,
         .devices = 1,
     };
+    work->rows = ff__must(realloc(work->rows, (work->count + 1) * sizeof *work->rows));
+    work->rows[work->count++] = ff__simulations_add(&work->runs, &simulation);
     return 0;
 }
 
-static int plan_runs(struct uvmsmart_repro *work, const struct ff__repro_plan *plan) {
+static int plan_rows(struct uvmsmart_repro *work, const struct ff__repro_plan *plan) {
     size_t i, j;
     json_t *table, *row;
     int status = 0;
-    unsigned count = 0;
-    json_array_foreach(json_object_get(plan->published, "tables"), i, table) count +=
-        (unsigned)json_array_size(json_object_get(table, "rows"));
-    work->runs = ff__must(calloc(count + 1, sizeof *work->runs));
     json_array_foreach(json_object_get(plan->published, "tables"), i, table)
         json_array_foreach(json_object_get(table, "rows"), j, row) if (!status) status =
-            plan_run(work, plan, table, row, &work->runs[work->count++]);
+            plan_row(work, plan, table, row);
     return status;
-}
-
-static void run_job(void *self, unsigned index) {
-    struct uvmsmart_run *run = &((struct uvmsmart_repro *)self)->runs[index];
-    ff__simulate(&run->simulation, &run->simulated);
-}
-
-static char *name_job(const void *self, unsigned index) {
-    const struct uvmsmart_run *run = &((const struct uvmsmart_repro *)self)->runs[index];
-    return ff__text("%s, %llu bytes: %s", run->simulation.subject.name,
-                    (unsigned long long)run->simulation.memory, run->simulation.system);
-}
-
-static struct ff__repro_found found_by_job(void *self, unsigned index) {
-    return ff__repro_simulated(&((struct uvmsmart_repro *)self)->runs[index].simulated);
 }
 
 /* ---- tables ---- */
 
 static void make_table(json_t *tables, const json_t *published, size_t metric,
-                       const struct uvmsmart_run *runs) {
+                       const struct ff__simulations *runs, const unsigned *numbers) {
     char *id = ff__text("%s.%s", ff__repro_text(published, "id"), metrics[metric].id);
     char *what = ff__text("%s: %s", ff__repro_text(published, "what"), metrics[metric].what);
     json_t *table = ff__repro_table(tables, id, what), *row;
     size_t i;
     json_array_foreach(json_object_get(published, "rows"), i, row) {
-        const struct ff__simulated *simulated = &runs[i].simulated;
-        char *name = ff__text("%s %s", runs[i].config, runs[i].bench);
+        const struct ff__simulated *found = ff__simulations_at(runs, numbers[i]);
+        char *name = ff__text("%s %s", ff__repro_text(row, "config"), ff__repro_text(row, "bench"));
         ff__repro_row(table, name, json_number_value(json_object_get(row, metrics[metric].member)),
-                      simulated->good ? metrics[metric].ours(&simulated->result) : (double)NAN);
+                      found->good ? metrics[metric].ours(&found->result) : (double)NAN);
         free(name);
     }
     free(id);
@@ -191,11 +168,11 @@ static void make_tables(const struct uvmsmart_repro *work, const json_t *publish
                         json_t *tables) {
     size_t i;
     json_t *table;
-    const struct uvmsmart_run *runs = work->runs;
+    const unsigned *rows = work->rows;
     json_array_foreach(json_object_get(published, "tables"), i, table) {
         for (size_t metric = 0; metric < METRIC_COUNT; metric++)
-            make_table(tables, table, metric, runs);
-        runs += json_array_size(json_object_get(table, "rows"));
+            make_table(tables, table, metric, &work->runs, rows);
+        rows += json_array_size(json_object_get(table, "rows"));
     }
 }
 
@@ -203,13 +180,13 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     struct uvmsmart_repro work = {0};
     int status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work.gpu);
     if (!status)
-        status = plan_runs(&work, plan);
-    const struct ff__repro_runs runs = {work.count, run_job, name_job, found_by_job, &work};
+        status = plan_rows(&work, plan);
     if (!status)
-        status = ff__repro_run_all(plan, &runs);
+        status = ff__simulations_run(&plan->study, &work.runs);
     if (!status)
         make_tables(&work, plan->published, tables);
-    free(work.runs);
+    ff__simulations_free(&work.runs);
+    free(work.rows);
     return status;
 }
 

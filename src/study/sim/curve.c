@@ -68,7 +68,7 @@ static void run_cell(void *self, unsigned index) {
     const struct ff__sweep *sweep = curves->sweep;
     struct cell *cell = &curves->cells[index];
     const struct ff__subject subject = {sweep->workloads.items[index / sweep->gpu_count],
-                                        sweep->traces, sweep->seed};
+                                        sweep->traces, sweep->study.seed};
     struct ff__workload *workload;
     struct ff_error error = {""};
     int status = ff__subject_open(&subject, &workload, &error);
@@ -216,7 +216,7 @@ static int write_results(const struct curves *curves, unsigned count) {
     for (unsigned i = 0; i < count && sweep->outputs.json; i++)
         json_array_append_new(lines, curve_of(curves, i));
     ff__json_set(all, "untimed", json_true());
-    ff__json_set(all, "seed", ff__json_count(sweep->seed));
+    ff__json_set(all, "seed", ff__json_count(sweep->study.seed));
     ff__json_set(all, "devices", ff__json_count(1));
     ff__json_set(all, "runs", runs);
     ff__json_set(all, "means", json_array());
@@ -232,7 +232,7 @@ int ff__sweep_run_curves(struct ff__sweep *sweep) {
     unsigned count = sweep->workloads.count * sweep->gpu_count;
     struct curves curves = {sweep, ff__must(calloc(count, sizeof *curves.cells))};
     const struct ff__job_pool pool = {.count = count,
-                                      .threads = sweep->jobs,
+                                      .threads = sweep->study.jobs,
                                       .job = run_cell,
                                       .done = show_cell,
                                       .name = name_cell,

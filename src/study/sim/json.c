@@ -1,70 +1,24 @@
 /* A sweep as JSON; docs/simulation.md describes what is not in docs/running.md. */
 #include "study/outputs.h"
+#include "study/sim/record.h"
 #include "study/sim/sweep.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
-/* What is copied as it is. */
-static const struct {
-    const char *name;
-    size_t offset;
-    bool timed; /* not known without time */
-} counters[] = {
-#define COUNTER(member)                                                                            \
-    { #member, offsetof(struct ff__sim_result, member), false }
-#define TIMED(member)                                                                              \
-    { #member, offsetof(struct ff__sim_result, member), true }
-    TIMED(time_ns),           TIMED(kernel_ns),
-    TIMED(fault_ns),          TIMED(link_in_ns),
-    TIMED(link_out_ns),       TIMED(link_peer_ns),
-    TIMED(stall_ns),          COUNTER(instructions),
-    COUNTER(accesses),        COUNTER(hits),
-    COUNTER(remote),          TIMED(walks),
-    TIMED(duplicates),        COUNTER(batches),
-    COUNTER(iterations),      COUNTER(iterations_run),
-    COUNTER(pages_in),        COUNTER(pages_out),
-    COUNTER(pages_dropped),   COUNTER(bytes_peer),
-    COUNTER(evicted_dirty),   COUNTER(evicted_clean),
-    COUNTER(thrashed),        COUNTER(demanded),
-    COUNTER(demanded_hits),   COUNTER(prefetched),
-    COUNTER(prefetched_used), COUNTER(prefetched_useless),
-    COUNTER(sample_rounds),   COUNTER(sample_ns),
-    COUNTER(tracker_bytes),
-#undef TIMED
-#undef COUNTER
-};
-
 static void set_counters(json_t *run, const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__sim_result *result = &sweep->cells[cell].result;
+    const struct ff__sim_result *result = &ff__sweep_at(sweep, cell)->result;
     const struct ff__gpu *gpu = &sweep->gpus[ff__sweep_place(sweep, cell).gpu];
-    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
-        const void *at = (const char *)result + counters[i].offset;
-        bool known = !counters[i].timed || !sweep->untimed;
-        ff__json_set(run, counters[i].name,
-                     known ? ff__json_count(*(const uint64_t *)at) : json_null());
+    const struct ff__counter *counter;
+    for (unsigned i = 0; (counter = ff__counter_at(i)); i++) {
+        bool known = counter->kind != FF__COUNTER_TIMED || !sweep->untimed;
+        if (counter->kind != FF__COUNTER_INNER)
+            ff__json_set(run, counter->name,
+                         known ? ff__json_count(ff__counter_value(counter, result)) : json_null());
     }
     ff__json_set(run, "accuracy", ff__json_number(ff__sim_accuracy(result)));
     ff__json_set(run, "coverage", ff__json_number(ff__sweep_coverage(sweep, cell)));
     ff__json_set(run, "ipc", ff__json_number(ff__sim_ipc(result, gpu)));
-}
-
-static json_t *text_or_null(const char *text) {
-    return text[0] ? ff__json_text(text) : json_null();
-}
-
-static json_t *findings_of(const struct ff__simulated *simulated) {
-    json_t *list = ff__must(json_array());
-    for (unsigned i = 0; i < simulated->finding_count; i++) {
-        const struct ff__finding_text *found = &simulated->findings[i];
-        json_t *object = ff__must(json_object());
-        ff__json_set(object, "kernel", text_or_null(found->kernel));
-        ff__json_set(object, "range", text_or_null(found->range));
-        ff__json_set(object, "text", ff__json_text(found->text));
-        json_array_append_new(list, object);
-    }
-    return list;
 }
 
 /* The programs beside the workload, in the order of their devices. */
@@ -85,7 +39,7 @@ static json_t *beside_of(const struct ff__sweep *sweep, const struct ff__simulat
 }
 
 static struct ff__run_measures measures_of(const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__sim_result *result = &sweep->cells[cell].result;
+    const struct ff__sim_result *result = &ff__sweep_at(sweep, cell)->result;
     return (struct ff__run_measures){
         .seconds = sweep->untimed ? (double)NAN : (double)result->time_ns / 1e9,
         .slowdown = ff__sweep_slowdown(sweep, cell),
@@ -98,7 +52,7 @@ static struct ff__run_measures measures_of(const struct ff__sweep *sweep, unsign
 
 static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
-    const struct ff__simulated *simulated = &sweep->cells[cell];
+    const struct ff__simulated *simulated = ff__sweep_at(sweep, cell);
     const struct ff__run_subject subject = {
         .subject = sweep->workloads.items[place.workload],
         .system = place.system_name,
@@ -119,7 +73,7 @@ static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
     if (sweep->beside.count > 0 && simulated->good)
         ff__json_set(run, "beside", beside_of(sweep, simulated));
     if (sweep->explains && simulated->good)
-        ff__json_set(run, "findings", findings_of(simulated));
+        ff__json_set(run, "findings", ff__findings_json(simulated));
     return run;
 }
 
@@ -148,7 +102,7 @@ json_t *ff__sweep_results(const struct ff__sweep *sweep) {
     for (unsigned i = 0; i < count; i++)
         json_array_append_new(runs, run_of(sweep, i));
     ff__json_set(all, "untimed", json_boolean(sweep->untimed));
-    ff__json_set(all, "seed", ff__json_count(sweep->seed));
+    ff__json_set(all, "seed", ff__json_count(sweep->study.seed));
     ff__json_set(all, "devices", ff__json_count(sweep->devices));
     ff__json_set(all, "runs", runs);
     ff__json_set(all, "means", means(sweep));

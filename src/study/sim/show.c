@@ -24,7 +24,7 @@ static void share_cell(struct ff__table *table, double value) {
 
 /* Times, or what stands in their place. */
 static void add_times(struct ff__table *table, const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__sim_result *result = &sweep->cells[cell].result;
+    const struct ff__sim_result *result = &ff__sweep_at(sweep, cell)->result;
     if (sweep->untimed) {
         ff__table_cell(table, "%llu", (unsigned long long)result->accesses);
         return;
@@ -50,7 +50,7 @@ static void add_beside(struct ff__table *table, const struct ff__sweep *sweep,
 }
 
 static void add_line(struct ff__table *table, const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__simulated *simulated = &sweep->cells[cell];
+    const struct ff__simulated *simulated = ff__sweep_at(sweep, cell);
     const struct ff__sim_result *result = &simulated->result;
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
     char size[FF__QUANTITY];
@@ -73,7 +73,7 @@ static void add_line(struct ff__table *table, const struct ff__sweep *sweep, uns
 }
 
 static void show_findings(const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__simulated *simulated = &sweep->cells[cell];
+    const struct ff__simulated *simulated = ff__sweep_at(sweep, cell);
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
     char size[FF__QUANTITY];
     if (simulated->finding_count == 0)

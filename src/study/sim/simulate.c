@@ -1,5 +1,6 @@
 #include "study/sim/simulate.h"
 
+#include "backend/sim/lms/lms.h"
 #include "base/error.h"
 #include "report/text.h"
 #include "trace/model/replay.h"
@@ -97,7 +98,7 @@ static int run_beside(const struct ff__simulation *simulation, struct ff__sim_co
     out->result = jobs[0].result;
     out->beside = ff__must(calloc(count, sizeof *out->beside));
     for (uint32_t i = 1; i < count; i++) {
-        out->beside[i - 1] = jobs[i].result;
+        out->beside[out->beside_count++] = jobs[i].result;
         ff__workload_close(jobs[i].workload);
     }
     free(jobs);
@@ -110,6 +111,18 @@ static int run_programs(const struct ff__simulation *simulation, struct ff__sim_
     return simulation->beside && simulation->beside->count > 0
                ? run_beside(simulation, config, workload, out, error)
                : ff__sim_run(config, workload, &out->result, error);
+}
+
+/* That it runs out of memory is a result, too. */
+static int swap_tensors(const struct ff__simulation *simulation, struct ff__workload *workload,
+                        struct ff__simulated *out, struct ff_error *error) {
+    const struct ff__lms_config config = {
+        .gpu = simulation->gpu,
+        .memory = strcmp(simulation->system, FF__RESIDENT) == 0 ? 0 : simulation->memory,
+        .empties = strcmp(simulation->system, FF__LMS_MOD) == 0,
+    };
+    int status = ff__lms_run(&config, workload, simulation->iterations, &out->result, error);
+    return status == -ENOSPC ? -ENOTSUP : status;
 }
 
 static int run(const struct ff__simulation *simulation, struct ff__workload *workload,
@@ -128,6 +141,8 @@ static int run(const struct ff__simulation *simulation, struct ff__workload *wor
         .explain = simulation->explains ? note_finding : NULL,
         .explain_self = out,
     };
+    if (simulation->iterations)
+        return swap_tensors(simulation, workload, out, error);
     int status = ff__system_parse(simulation->system, &config.system, error);
     if (status)
         return status;
@@ -148,6 +163,7 @@ void ff__simulate(const struct ff__simulation *simulation, struct ff__simulated 
     *out = (struct ff__simulated){0};
     int status = ff__subject_open(&simulation->subject, &workload, &error);
     if (!status) {
+        out->footprint = ff__workload_footprint(workload);
         status = run(simulation, workload, out, &error);
         ff__workload_close(workload);
     }

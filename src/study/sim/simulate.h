@@ -7,6 +7,11 @@
 
 #define FF__IDLE_DEVICE "idle" /* beside the subject: a device without a program */
 
+/* In place of systems; see `iterations`. */
+#define FF__LMS      "lms"
+#define FF__LMS_MOD  "lms-mod"
+#define FF__RESIDENT "resident" /* all kernels, and nothing moves */
+
 /* A workload by its specification, or recorded in a trace. */
 struct ff__subject {
     const char *name; /* the specification, or the path of the trace */
@@ -22,6 +27,7 @@ struct ff__simulation {
     struct ff__subject subject;
     const struct ff__gpu *gpu;
     const char *system;                /* "nvidia:threshold=25" */
+    const char *known_as;              /* what to call it, if that names a file; or NULL */
     uint64_t memory;                   /* bytes of each device; 0: enough for everything */
     uint32_t devices;                  /* of the subject */
     const struct ff__machine *machine; /* what links the devices; NULL: all alike */
@@ -30,7 +36,10 @@ struct ff__simulation {
     const struct ff__words *beside;
     bool check, untimed, extrapolates, explains;
     uint64_t instructions; /* of warps: the run ends after so many; 0: at its end */
-    const char *trace;     /* a file to be written; NULL: none */
+    /* What swaps tensors in place of a system (lms, lms-mod), or nothing (resident): how many
+     * iterations; else 0 */
+    uint64_t iterations;
+    const char *trace; /* a file to be written; NULL: none */
 };
 
 /* What a policy has found of a kernel and an array; "": of none in particular. */
@@ -41,8 +50,10 @@ struct ff__finding_text {
 struct ff__simulated {
     bool good, cannot; /* cannot: the system can run no such program; then it is not good */
     char reason[sizeof((struct ff_error *)0)->message]; /* why not */
+    uint64_t footprint;                                 /* bytes that the subject needs */
     struct ff__sim_result result;
-    struct ff__sim_result *beside;     /* of each program beside the subject; to be freed */
+    struct ff__sim_result *beside; /* of each program beside the subject; to be freed */
+    unsigned beside_count;
     struct ff__finding_text *findings; /* to be freed */
     unsigned finding_count;
 };

@@ -1,7 +1,6 @@
 #include "study/sim/sweep.h"
 
 #include "report/complain.h"
-#include "study/pool.h"
 
 #include <farfault/mask.h>
 #include <math.h>
@@ -44,7 +43,7 @@ struct ff__sweep_place ff__sweep_place(const struct ff__sweep *sweep, unsigned c
 /* ---- ratios ---- */
 
 static double time_of(const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__simulated *simulated = &sweep->cells[cell];
+    const struct ff__simulated *simulated = ff__sweep_at(sweep, cell);
     return simulated->good && simulated->result.time_ns > 0 ? (double)simulated->result.time_ns
                                                             : (double)NAN;
 }
@@ -79,9 +78,10 @@ static bool baseline_cell(const struct ff__sweep *sweep, unsigned cell, unsigned
 
 double ff__sweep_coverage(const struct ff__sweep *sweep, unsigned cell) {
     unsigned without;
-    if (!baseline_cell(sweep, cell, &without) || !sweep->cells[without].good)
+    if (!baseline_cell(sweep, cell, &without) || !ff__sweep_at(sweep, without)->good)
         return (double)NAN;
-    return ff__sim_coverage(&sweep->cells[cell].result, &sweep->cells[without].result);
+    return ff__sim_coverage(&ff__sweep_at(sweep, cell)->result,
+                            &ff__sweep_at(sweep, without)->result);
 }
 
 static void add(struct ff__mean *mean, double ratio) {
@@ -90,7 +90,7 @@ static void add(struct ff__mean *mean, double ratio) {
 }
 
 bool ff__sweep_failed(const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__simulated *simulated = &sweep->cells[cell];
+    const struct ff__simulated *simulated = ff__sweep_at(sweep, cell);
     return !simulated->good && !(simulated->cannot && sweep->by_default);
 }
 
@@ -113,12 +113,11 @@ struct ff__sweep_mean ff__sweep_mean(const struct ff__sweep *sweep, unsigned gpu
 
 /* ---- running it ---- */
 
-static void run_cell(void *self, unsigned cell) {
-    struct ff__sweep *sweep = self;
+static void add_cell(struct ff__sweep *sweep, unsigned cell) {
     const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
     bool in_memory = place.line == FF__SWEEP_IN_MEMORY;
     const struct ff__simulation simulation = {
-        .subject = {sweep->workloads.items[place.workload], sweep->traces, sweep->seed},
+        .subject = {sweep->workloads.items[place.workload], sweep->traces, sweep->study.seed},
         .gpu = &sweep->gpus[place.gpu],
         .system = in_memory ? FF__SYSTEM_IN_MEMORY : place.system_name,
         .memory = place.memory,
@@ -131,7 +130,7 @@ static void run_cell(void *self, unsigned cell) {
         .explains = sweep->explains,
         .trace = in_memory ? NULL : sweep->trace,
     };
-    ff__simulate(&simulation, &sweep->cells[cell]);
+    ff__simulations_append(&sweep->cells, &simulation);
 }
 
 static void finish_cell(void *self, unsigned cell) {
@@ -141,54 +140,37 @@ static void finish_cell(void *self, unsigned cell) {
         ff__sweep_show(sweep, place.workload, place.gpu);
 }
 
-static char *name_cell(const void *self, unsigned cell) {
-    const struct ff__sweep *sweep = self;
-    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
-    return ff__text("%s: %s", sweep->workloads.items[place.workload], place.system_name);
-}
-
-static int finish(const struct ff__sweep *sweep, unsigned count) {
-    bool failed = false;
+/* Tables and files. */
+static int present(const struct ff__sweep *sweep) {
     if (ff__outputs_leave_tables(&sweep->outputs) && !sweep->untimed)
         ff__sweep_show_means(sweep);
     json_t *all = ff__sweep_results(sweep);
     int status = ff__outputs_write(&sweep->outputs, all);
     json_decref(all);
-    if (status)
-        return status;
-    for (unsigned i = 0; i < count; i++)
-        failed = failed || ff__sweep_failed(sweep, i);
-    return failed ? FF__EXIT_FAILURE : 0;
-}
-
-static unsigned cell_count(const struct ff__sweep *sweep) {
-    return sweep->workloads.count * sweep->gpu_count * sweep->line_count;
+    return status;
 }
 
 int ff__sweep_run(struct ff__sweep *sweep) {
-    unsigned count = cell_count(sweep);
-    sweep->cells = ff__must(calloc(count, sizeof *sweep->cells));
-    const struct ff__job_pool pool = {
-        .count = count,
-        .threads = sweep->jobs,
-        .job = run_cell,
-        .done = finish_cell,
-        .name = name_cell,
-        .self = sweep,
-    };
-    int status = ff__pool_run(&pool);
-    return status ? status : finish(sweep, count);
+    unsigned count = sweep->workloads.count * sweep->gpu_count * sweep->line_count;
+    bool failed = false;
+    for (unsigned i = 0; i < count; i++)
+        add_cell(sweep, i);
+    struct ff__cells cells = ff__simulations_cells(&sweep->cells);
+    cells.done = finish_cell;
+    int status = ff__cells_run(&sweep->study, &cells);
+    if (!status && !sweep->study.parts)
+        status = present(sweep);
+    for (unsigned i = 0; i < count; i++)
+        failed = failed || (ff__study_has(&sweep->study, i) && ff__sweep_failed(sweep, i));
+    return !status && failed ? FF__EXIT_FAILURE : status;
 }
 
 void ff__sweep_free(struct ff__sweep *sweep) {
-    for (unsigned i = 0; sweep->cells && i < cell_count(sweep); i++) {
-        free(sweep->cells[i].findings);
-        free(sweep->cells[i].beside);
-    }
+    ff__simulations_free(&sweep->cells);
+    ff__store_close(sweep->study.store);
     for (unsigned i = 0; i < sweep->budget_count; i++)
         free(sweep->budgets[i].text);
     free(sweep->budgets);
-    free(sweep->cells);
     free(sweep->infos);
     free(sweep->footprints);
     free(sweep->gpus);

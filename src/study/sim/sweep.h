@@ -6,7 +6,7 @@
 #include "study/amount.h"
 #include "study/mean.h"
 #include "study/outputs.h"
-#include "study/sim/simulate.h"
+#include "study/sim/simulations.h"
 
 #include <farfault/trace.h>
 
@@ -19,6 +19,8 @@ struct ff__budget {
 };
 
 struct ff__sweep {
+    struct ff__simulations cells; /* the first member: it stands for the sweep as that */
+    struct ff__study study;
     struct ff__words workloads; /* specifications, or paths of traces */
     bool traces;
     struct ff_trace_info *infos; /* [workload] of traces */
@@ -31,14 +33,12 @@ struct ff__sweep {
     unsigned budget_count;
     struct ff__words beside;     /* programs on further devices, or idle ones */
     struct ff__machine *machine; /* that the devices are of; NULL: none */
-    uint64_t seed;
-    unsigned devices, jobs;
+    unsigned devices;
     bool check, untimed, extrapolates, explains, anyway;
     bool curve; /* misses by the size of memory, and no systems */
     struct ff__outputs outputs;
     const char *trace; /* NULL: none */
     unsigned line_count;
-    struct ff__simulated *cells;
 };
 
 void ff__sweep_free(struct ff__sweep *sweep);
@@ -51,6 +51,11 @@ int ff__sweep_run_curves(struct ff__sweep *sweep);
 
 /* What the times and counts of a trace stand for, as a line of its table. */
 void ff__sweep_show_limits(const struct ff__sweep *sweep, unsigned workload);
+
+static inline const struct ff__simulated *ff__sweep_at(const struct ff__sweep *sweep,
+                                                       unsigned cell) {
+    return ff__simulations_at(&sweep->cells, cell);
+}
 
 /* Cells are numbered by workload, then device, then line. */
 static inline unsigned ff__sweep_cell(const struct ff__sweep *sweep, unsigned workload,
