@@ -181,6 +181,8 @@ static int compare_live(struct comparing *work) {
     if (!status)
         status = refuse(work->options, FF__OPTION_JOBS, needed);
     if (!status)
+        status = refuse(work->options, FF__OPTION_PART, needed);
+    if (!status)
         status = read_options(work);
     if (!status)
         status = probe(work);

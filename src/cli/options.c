@@ -4,6 +4,7 @@
 #include "study/pool.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -316,4 +317,42 @@ int ff__options_outputs(const struct ff__options *options, struct ff__outputs *o
                             "such as --csv=FILE");
     int status = check_output(options, FF__OPTION_JSON);
     return status ? status : check_output(options, FF__OPTION_CSV);
+}
+
+/* ---- runs that are kept ---- */
+
+/* "K/N", K from 1 to N. */
+static int read_part(const struct ff__options *options, struct ff__study *out) {
+    const char *text = options->text[FF__OPTION_PART];
+    unsigned part, parts;
+    int length = 0;
+    if (!text)
+        return 0;
+    if (sscanf(text, "%5u/%5u%n", &part, &parts, &length) != 2 || text[length] || part < 1 ||
+        part > parts)
+        return ff__options_complain(options, FF__OPTION_PART,
+                                    "must be K/N, such as 2/8: the second of eight parts");
+    if (!options->text[FF__OPTION_STUDY])
+        return ff__options_complain(options, FF__OPTION_PART,
+                                    "a part of the runs makes no table: name a file to keep them "
+                                    "in, --study FILE");
+    if (options->text[FF__OPTION_JSON] || options->text[FF__OPTION_CSV])
+        return ff__options_complain(options, FF__OPTION_PART,
+                                    "a part of the runs makes no results: leave out --json and "
+                                    "--csv");
+    out->part = part - 1;
+    out->parts = parts;
+    out->shows_runs = true;
+    return 0;
+}
+
+int ff__options_study(const struct ff__options *options, const char *paper, struct ff__study *out) {
+    const char *path = options->text[FF__OPTION_STUDY];
+    *out = (struct ff__study){.seed = options->number[FF__OPTION_SEED],
+                              .jobs = ff__options_jobs(options)};
+    int status = read_part(options, out);
+    return status || !(path || paper)
+               ? status
+               : ff__study_keep(out, paper, path, options->number[FF__OPTION_FRESH],
+                                options->text[FF__OPTION_POLICY]);
 }

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "report/text.h"
 #include "runtime/options.h"
+#include "study/cells.h"
 #include "study/outputs.h"
 
 struct ff__options {
@@ -59,6 +60,11 @@ unsigned ff__options_jobs(const struct ff__options *options);
 /* What --json and --csv say. A path that cannot be written is found before hours of work.
  * Returns 0 or an exit status. */
 int ff__options_outputs(const struct ff__options *options, struct ff__outputs *out);
+
+/* How cells are run, from --seed, --jobs, --part, --study and --fresh; `paper`: what a file in the
+ * user's cache is named for, NULL: without --study nothing is kept. Returns likewise; the store is
+ * to be closed in any case. */
+int ff__options_study(const struct ff__options *options, const char *paper, struct ff__study *out);
 
 /* Sets up `config` as the device options say, and this process's environment, so that a child of it
  * does the same. The texts of `options` must outlive it. Memory and system are left to the caller.

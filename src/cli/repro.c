@@ -9,7 +9,6 @@
 #include "study/find.h"
 #include "study/outputs.h"
 #include "study/repro/plot.h"
-#include "study/repro/repro.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,18 +81,16 @@ static int complain_unknown(const char *name) {
 }
 
 static int read_plan(const struct ff__options *options, const struct ff__repro *repro,
-                     json_t **published, struct ff__repro_plan *plan) {
+                     bool shows_runs, json_t **published, struct ff__repro_plan *plan) {
     plan->file = options->words[0];
-    plan->study.seed = options->number[FF__OPTION_SEED];
-    plan->study.jobs = ff__options_jobs(options);
-    int status = repro == &of_user ? ff__repro_read(plan->file, published)
-                                   : ff__repro_published(repro->name, published);
-    if (!status)
-        status = ff__study_keep(&plan->study, repro->name, options->text[FF__OPTION_STUDY],
-                                options->number[FF__OPTION_FRESH], NULL);
-    plan->published = *published;
     plan->parts = options->text[FF__OPTION_PARTS];
     plan->models = options->text[FF__OPTION_MODELS];
+    int status = repro == &of_user ? ff__repro_read(plan->file, published)
+                                   : ff__repro_published(repro->name, published);
+    plan->published = *published;
+    if (!status)
+        status = ff__options_study(options, repro->name, &plan->study);
+    plan->study.shows_runs = shows_runs;
     return status;
 }
 
@@ -116,14 +113,14 @@ static int reproduce(struct ff__options *options) {
         status = ff__repro_plot_folder(plots);
     if (status)
         return status;
-    plan.study.shows_runs = ff__outputs_leave_tables(&outputs);
     json_t *tables = ff__must(json_array());
-    status = read_plan(options, repro, &published, &plan);
+    status = read_plan(options, repro, ff__outputs_leave_tables(&outputs), &published, &plan);
     if (!status)
         status = repro->run(&plan, tables);
-    if (!status)
+    bool whole = !status && !plan.study.parts;
+    if (whole)
         status = ff__repro_present(name_of(repro, published), tables, &outputs);
-    if (!status && plots)
+    if (whole && !status && plots)
         status = ff__repro_plot(published, tables, plots, plan.study.shows_runs);
     ff__store_close(plan.study.store);
     json_decref(tables);

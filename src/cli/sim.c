@@ -286,7 +286,8 @@ static int read_infos(struct ff__sweep *sweep) {
 static int read_footprints(struct ff__sweep *sweep) {
     sweep->footprints = ff__must(calloc(sweep->workloads.count, sizeof *sweep->footprints));
     for (unsigned i = 0; i < sweep->workloads.count; i++) {
-        const struct ff__subject subject = {sweep->workloads.items[i], sweep->traces, sweep->study.seed};
+        const struct ff__subject subject = {sweep->workloads.items[i], sweep->traces,
+                                            sweep->study.seed};
         struct ff__workload *workload;
         struct ff_error error = {""};
         int status = ff__subject_open(&subject, &workload, &error);
@@ -337,6 +338,7 @@ static int check_curve(const struct ff__options *options, const struct ff__sweep
         {FF__OPTION_SETTLE, sweep->extrapolates},
         {FF__OPTION_EXPLAIN, sweep->explains},
         {FF__OPTION_CHECK, sweep->check},
+        {FF__OPTION_STUDY, options->text[FF__OPTION_STUDY]},
     };
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)
@@ -352,7 +354,6 @@ int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sw
     const uint64_t *number = options->number;
     *out = (struct ff__sweep){
         .traces = traces,
-        .study = {.seed = number[FF__OPTION_SEED], .jobs = ff__options_jobs(options)},
         .devices = (unsigned)number[FF__OPTION_DEVICES],
         .untimed = number[FF__OPTION_UNTIMED],
         .curve = number[FF__OPTION_CURVE],
@@ -364,6 +365,8 @@ int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sw
     int status = out->curve ? check_curve(options, out) : 0;
     if (!status)
         status = read_systems(options, out);
+    if (!status)
+        status = ff__options_study(options, NULL, &out->study);
     if (!status)
         status = options->text[FF__OPTION_MACHINE] ? read_machine(options, out)
                                                    : read_gpus(options, out);

@@ -5,7 +5,7 @@
 # ---- help and version
 
 for command in '' run compare list sim replay repro record probe import export report top \
-    train predict ptx cuda doctor; do
+    train predict ptx cuda doctor study; do
     status 0 $command --help
     has out 'Usage: farfault'
     has out 'Examples:'
@@ -16,7 +16,7 @@ for command in '' run compare list sim replay repro record probe import export r
     ! grep '.\{80\}' out || fail "help of '$command' has lines longer than 79"
 done
 for command in run compare list sim replay repro record probe import export report top \
-    train predict ptx cuda doctor; do
+    train predict ptx cuda doctor study; do
     status 0 $command --help
     mv out long
     for words in "$command -h" "$command -?" "help $command"; do
