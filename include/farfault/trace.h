@@ -65,7 +65,7 @@ struct ff_trace_event {
 
 /* Where a trace comes from. */
 struct ff_trace_info {
-    char source[32];  /* "sim", "live", "accel-sim", "uvm-eval", "nsys" */
+    char source[32];  /* "sim", "live", or the format that it was imported from */
     char subject[96]; /* the workload or the command */
     bool accesses;    /* the trace has every access, not only faults */
     /* Its accesses are the first touches of each launch; an instruction is a nanosecond of the

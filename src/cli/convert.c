@@ -12,7 +12,8 @@ static const char import_help[] =
     "\n"
     "Examples:\n"
     "  farfault import auto run.sqlite --output run.trace\n"
-    "  farfault import accel-sim kernelslist.g --output bfs.trace\v"
+    "  farfault import accel-sim kernelslist.g --output bfs.trace\n"
+    "  farfault import auto w01.oracleGeneral.zst --output w01.trace\v"
     "auto detects the format from the file.";
 
 static const char export_help[] =
@@ -20,7 +21,8 @@ static const char export_help[] =
     "\n"
     "Examples:\n"
     "  farfault export atax.trace --format perfetto --output atax.json\n"
-    "  farfault export atax.trace --format batches --output batches.csv";
+    "  farfault export atax.trace --format batches --output batches.csv\n"
+    "  farfault export atax.trace --format oracleGeneral --output a.oracleGeneral";
 
 /* Invalid names are bad usage; everything else is about files. */
 static int complain(int status, const struct ff_error *error) {
@@ -64,5 +66,5 @@ static int export(struct ff__options *options) {
 }
 
 const struct ff__command ff__command_import = {
-    FF__COMMAND_IMPORT, "auto|accel-sim|uvm-eval|nsys FILE", import_help, import, 0};
+    FF__COMMAND_IMPORT, "auto|accel-sim|uvm-eval|nsys|oracleGeneral FILE", import_help, import, 0};
 const struct ff__command ff__command_export = {FF__COMMAND_EXPORT, "TRACE", export_help, export, 0};

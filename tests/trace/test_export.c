@@ -2,6 +2,7 @@
 #include "trace/fixture.h"
 
 #include "trace/model/export.h"
+#include "trace/model/oracle.h"
 
 #include <jansson.h>
 
@@ -155,11 +156,55 @@ static void test_batches(void **state) {
     assert_null(ff__export_format("x"));
 }
 
+/* A request an access, of the page that it is to, with what asks for that next; a range that has
+ * the number of one that was freed is another one. */
+static void test_oracle(void **state) {
+    (void)state;
+    const struct ff_trace_event events[] = {
+        {.kind = FF_TRACE_RANGE, .range = 3, .bytes = 8192},
+        {.kind = FF_TRACE_ACCESS, .range = 3, .page = 1},
+        {.kind = FF_TRACE_FAULT, .range = 3, .page = 0},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 999999999, .range = 3, .page = 0, .write = true},
+        {.kind = FF_TRACE_RANGE, .time_ns = 1000000000, .range = 4, .bytes = 1},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 2000000000, .range = 3, .page = 1},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 2000000000, .range = 4},
+        {.kind = FF_TRACE_FREE, .time_ns = 2000000000, .range = 3},
+        {.kind = FF_TRACE_RANGE, .time_ns = 2000000000, .range = 3, .bytes = 4096},
+        {.kind = FF_TRACE_ACCESS, .time_ns = UINT64_MAX, .range = 3},
+    };
+    const int64_t next[] = {3, -1, -1, -1, -1};
+    const uint32_t seconds[] = {0, 0, 2, 2, UINT32_MAX};
+    struct ff_error error = {""};
+    const struct ff__export_format *format = ff__export_format("oracleGeneral");
+    struct ff__oracle got[5];
+    size_t size;
+    write_trace(in_folder("trace"), true, events, sizeof events / sizeof events[0]);
+    assert_int_equal(ff__trace_export(in_folder("trace"), format, in_folder("requests"), &error),
+                     0);
+    unsigned char *bytes = read_file(in_folder("requests"), &size);
+    assert_int_equal(size, 5 * FF__ORACLE_BYTES);
+    for (unsigned i = 0; i < 5; i++) {
+        got[i] = ff__oracle_decode(bytes + (size_t)i * FF__ORACLE_BYTES);
+        assert_true(got[i].bytes == 4096 && got[i].next == next[i] && got[i].seconds == seconds[i]);
+        for (unsigned j = 0; j < i; j++)
+            assert_int_equal(got[j].object == got[i].object, j == 0 && i == 2);
+    }
+    free(bytes);
+    write_trace(in_folder("trace"), true, &events[1], 1);
+    assert_int_equal(ff__trace_export(in_folder("trace"), format, in_folder("never"), &error),
+                     -EBADMSG);
+    assert_non_null(strstr(error.message, "an access to range 3, which is not there"));
+    write_trace(in_folder("trace"), false, events, 1);
+    assert_int_equal(ff__trace_export(in_folder("trace"), format, in_folder("never"), &error),
+                     -ENOTSUP);
+    assert_non_null(strstr(error.message, "a trace of faults has no accesses"));
+    assert_int_not_equal(access(in_folder("never"), F_OK), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_random_is_json),
+        cmocka_unit_test(test_oracle),   cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_events),   cmocka_unit_test(test_random_is_json),
         cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

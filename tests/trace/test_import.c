@@ -2,8 +2,10 @@
 #include "trace/fixture.h"
 
 #include "base/map.h"
+#include "trace/model/oracle.h"
 
 #include <sqlite3.h>
+#include <zstd.h>
 
 static struct collected got;
 
@@ -286,6 +288,113 @@ static void test_uvmeval_bad(void **state) {
     }
 }
 
+/* ---- oracleGeneral ---- */
+
+/* Writes so many requests into a file of the folder. */
+static void write_requests(const char *name, const struct ff__oracle *requests, size_t count) {
+    unsigned char records[16][FF__ORACLE_BYTES];
+    assert_true(count <= 16);
+    for (size_t i = 0; i < count; i++)
+        ff__oracle_encode(&requests[i], records[i]);
+    write_file(in_folder(name), records, count * FF__ORACLE_BYTES);
+}
+
+static const struct ff__oracle some_requests[] = {
+    {UINT64_MAX, 4, 100, 4097}, {7, FF__ORACLE_NEVER, 103, 0},          {5, 6, 101, 1},
+    {UINT64_MAX, 5, 105, 1},    {UINT64_MAX, FF__ORACLE_NEVER, 105, 1}, {5, INT64_MAX, 106, 5000}};
+
+/* As the format's description has the bytes, and an object of several sizes. */
+static void test_oracle(void **state) {
+    (void)state;
+    static const unsigned char first[FF__ORACLE_BYTES] = {
+        100, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0x10, 0, 0, 4};
+    const uint64_t identity = ff__hash_bytes(0, "requests", 8);
+    const struct ff_trace_event want[] = {
+        {.kind = FF_TRACE_RANGE, .bytes = 4 * 4096},
+        {.kind = FF_TRACE_LAUNCH, .identity = identity, .name = "requests", .ctas = 1, .warps = 1},
+        {.kind = FF_TRACE_ACCESS, .bytes = 4096, .instructions = 1},
+        {.kind = FF_TRACE_ACCESS, .page = 1, .bytes = 1},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 1000000000, .page = 2, .bytes = 1, .instructions = 1},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 5000000000, .bytes = 1, .instructions = 1},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 5000000000, .bytes = 1, .instructions = 1},
+        {.kind = FF_TRACE_ACCESS,
+         .time_ns = 6000000000,
+         .page = 2,
+         .bytes = 4096,
+         .instructions = 1},
+        {.kind = FF_TRACE_ACCESS, .time_ns = 6000000000, .page = 3, .bytes = 904},
+        {.kind = FF_TRACE_LAUNCH_END, .time_ns = 6000000000, .identity = identity},
+    };
+    size_t size;
+    write_requests("a.oracleGeneral.bin", some_requests, 6);
+    unsigned char *bytes = read_file(in_folder("a.oracleGeneral.bin"), &size);
+    assert_memory_equal(bytes, first, sizeof first);
+    import_well(in_folder("a.oracleGeneral.bin"));
+    assert_events(&got, want, sizeof want / sizeof want[0]);
+
+    unsigned char packed[1024]; /* in two frames, as zstd's tools make them of two files */
+    size_t half = 3 * FF__ORACLE_BYTES + 5;
+    size_t used = ZSTD_compress(packed, sizeof packed, bytes, half, 3);
+    used += ZSTD_compress(packed + used, sizeof packed - used, bytes + half, size - half, 3);
+    write_file(in_folder("b.oracleGeneral.zst"), packed, used);
+    import_well(in_folder("b.oracleGeneral.zst"));
+    assert_events(&got, want, sizeof want / sizeof want[0]);
+    free(bytes);
+}
+
+static void check_bad_requests(const char *name, const char *says) {
+    struct ff_error error;
+    assert_int_equal(import(in_folder(name), "oracleGeneral", &error), -EBADMSG);
+    if (!strstr(error.message, says))
+        fail_msg("'%s' is not in '%s'", says, error.message);
+}
+
+static void test_oracle_bad(void **state) {
+    (void)state;
+    static const char text[] = "root:x:0:0:root:/root:/bin/sh daemon:x:1:1:daemon";
+    static const struct ff__oracle bad[][2] = {
+        {{1, 1, 0, 1}, {0}},  /* asked for next by itself */
+        {{1, -2, 0, 1}, {0}}, /* by none that there can be */
+        {{1, 2, 0, 1}, {1, 2, 0, 1}},
+    };
+    unsigned char packed[1024];
+    size_t size;
+    write_file(in_folder("x"), text, sizeof text - 1);
+    check_bad_requests("x", "x: request 1: its object is asked for next by no later request");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        write_requests("x", bad[i], 2);
+        check_bad_requests("x", "is asked for next by no later request");
+    }
+    write_file(in_folder("x"), "", 0);
+    check_bad_requests("x", "no request of any byte");
+    write_requests("x", &some_requests[1], 1);
+    check_bad_requests("x", "no request of any byte");
+    write_requests("x", some_requests, 6);
+    unsigned char *bytes = read_file(in_folder("x"), &size);
+    write_file(in_folder("x"), bytes, size - 1);
+    check_bad_requests("x", "x: request 6: ends within its 24 bytes");
+    size_t used = ZSTD_compress(packed, sizeof packed, bytes, size, 3);
+    write_file(in_folder("x"), packed, used - 1);
+    check_bad_requests("x", "x: breaks off");
+    memset(packed + 4, 0xff, used - 4);
+    write_file(in_folder("x"), packed, used);
+    check_bad_requests("x", "x: damaged: ");
+    free(bytes);
+    struct ff__oracle large[16]; /* 16 x 2^20 pages each, an object of 4 GiB */
+    for (unsigned i = 0; i < 16; i++)
+        large[i] = (struct ff__oracle){i, FF__ORACLE_NEVER, 0, UINT32_MAX};
+    write_requests("part", large, 16);
+    bytes = read_file(in_folder("part"), &size);
+    FILE *file = fopen(in_folder("x"), "wb");
+    for (uint64_t i = 0; i < 257; i++) { /* more than 1 TiB of them, each another one */
+        ff__oracle_put(bytes + 4, i, 8);
+        fwrite(bytes, FF__ORACLE_BYTES, 1, file);
+    }
+    fclose(file);
+    check_bad_requests("x", "objects of more than 1 TiB together");
+    free(bytes);
+}
+
 /* ---- Nsight Systems ---- */
 
 static void make_database(const char *path, const char *statements) {
@@ -460,7 +569,7 @@ static void test_wrong_files(void **state) {
     write_file(in_folder("text"), "some text", 9);
     const char *to = in_folder("never");
     assert_int_equal(ff__trace_import(in_folder("text"), NULL, to, &error), -EBADMSG);
-    assert_non_null(strstr(error.message, "accel-sim, uvm-eval, nsys"));
+    assert_non_null(strstr(error.message, "oracleGeneral, accel-sim, uvm-eval, nsys"));
     assert_int_equal(ff__trace_import(in_folder("text"), "perf", to, &error), -EINVAL);
     assert_int_equal(ff__trace_import(in_folder("nothing"), NULL, to, &error), -ENOENT);
     assert_int_equal(ff__trace_import(folder, NULL, to, &error), -EINVAL);
@@ -476,7 +585,8 @@ int main(void) {
         cmocka_unit_test(test_accelsim_names), cmocka_unit_test(test_accelsim_no_list),
         cmocka_unit_test(test_accelsim_bad),   cmocka_unit_test(test_accelsim_files),
         cmocka_unit_test(test_uvmeval),        cmocka_unit_test(test_uvmeval_dmesg),
-        cmocka_unit_test(test_uvmeval_bad),    cmocka_unit_test(test_nsys),
+        cmocka_unit_test(test_uvmeval_bad),    cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_oracle_bad),     cmocka_unit_test(test_nsys),
         cmocka_unit_test(test_nsys_lean),      cmocka_unit_test(test_nsys_bad),
         cmocka_unit_test(test_to_file),        cmocka_unit_test(test_wrong_files),
     };

@@ -3,11 +3,13 @@
 
 #include "base/error.h"
 #include "base/new_file.h"
+#include "trace/model/oracle.h"
 
 #include <string.h>
 
 static const struct ff__export_format formats[] = {{"perfetto", ff__trace_export_chrome},
-                                                   {"batches", ff__trace_export_batches}};
+                                                   {"batches", ff__trace_export_batches},
+                                                   {FF__ORACLE_NAME, ff__trace_export_oracle}};
 
 const struct ff__export_format *ff__export_format(const char *name) {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)

@@ -23,6 +23,12 @@ int ff__trace_export_chrome(struct ff_trace_reader *reader, const struct ff_trac
 int ff__trace_export_batches(struct ff_trace_reader *reader, const struct ff_trace_info *info,
                              FILE *out, struct ff_error *error);
 
+/* Writes libCacheSim's oracleGeneral (oracle.h): each access, or touch, as a request for an object
+ * of 4096 bytes, which is its page. Errors as above; -ENOTSUP: a trace of faults; -EBADMSG; -EFBIG.
+ */
+int ff__trace_export_oracle(struct ff_trace_reader *reader, const struct ff_trace_info *info,
+                            FILE *out, struct ff_error *error);
+
 /* A way to write a trace. */
 struct ff__export_format {
     const char *name;

@@ -9,8 +9,8 @@
 
 #define HEAD 4096
 
-static const struct ff__import_format *const formats[] = {&ff__import_accelsim, &ff__import_uvmeval,
-                                                          &ff__import_nsys};
+static const struct ff__import_format *const formats[] = {&ff__import_oracle, &ff__import_accelsim,
+                                                          &ff__import_uvmeval, &ff__import_nsys};
 #define FORMATS (sizeof formats / sizeof formats[0])
 
 static void list_formats(char *text, size_t size) {

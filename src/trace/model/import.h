@@ -28,6 +28,7 @@ int ff__import_find(const char *path, const char *format, const struct ff__impor
 /* Reads `path` and writes the trace `to`, which appears only if all went well. */
 int ff__trace_import(const char *path, const char *format, const char *to, struct ff_error *error);
 
-extern const struct ff__import_format ff__import_accelsim, ff__import_uvmeval, ff__import_nsys;
+extern const struct ff__import_format ff__import_accelsim, ff__import_uvmeval, ff__import_nsys,
+    ff__import_oracle;
 
 #endif
