@@ -142,7 +142,7 @@ static void check_bad(const struct bad *bad) {
 static void test_accelsim_bad(void **state) {
     (void)state;
     static const struct bad all[] = {
-        {"tracer version = 5", "tracer version = 6", -ENOTSUP, "version 6"},
+        {"tracer version = 5", "tracer version = 7", -ENOTSUP, "version 7"},
         {"grid dim = (2,1,1)", "grid dim = (2,1)", -EBADMSG, "header"},
         {"grid dim = (2,1,1)", "grid dim = (0,1,1)", -EBADMSG, "grid dim"},
         {"grid dim = (2,1,1)", "grid dim = (1,1,1)", -EBADMSG, "no thread block"},
@@ -215,6 +215,227 @@ static void test_accelsim_no_list(void **state) {
         write_file(in_folder("list"), all[i], strlen(all[i]));
         assert_int_equal(import(in_folder("list"), "accel-sim", &error), -EBADMSG);
         assert_non_null(strstr(error.message, "names no kernel and no copy"));
+    }
+}
+
+/* ---- Accel-Sim, packed ---- */
+
+/* A packed trace as post-traces-processing makes it: pieces of two instructions, and a dictionary.
+ */
+struct packer {
+    unsigned char file[16384], index[4096];
+    size_t size, index_size;
+    const char *dictionary;
+};
+
+static void put_number(unsigned char *bytes, size_t *size, uint64_t value, unsigned count) {
+    ff__oracle_put(bytes + *size, value, count);
+    *size += count;
+}
+
+static void pack_piece(struct packer *packer, const char *text, size_t length) {
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    size_t room = sizeof packer->file - packer->size - 4;
+    size_t used = ZSTD_compress_usingDict(zstd, packer->file + packer->size + 4, room, text, length,
+                                          packer->dictionary, strlen(packer->dictionary), 3);
+    assert_false(ZSTD_isError(used));
+    put_number(packer->file, &packer->size, used, 4);
+    packer->size += used;
+    ZSTD_freeCCtx(zstd);
+}
+
+/* `instructions`: lines, each with an end. */
+static void pack_warp(struct packer *packer, const char *instructions) {
+    size_t count = 0;
+    for (const char *at = instructions; *at; at++)
+        count += *at == '\n';
+    const uint64_t pieces = (count + 1) / 2;
+    put_number(packer->index, &packer->index_size, count, 4);
+    put_number(packer->index, &packer->index_size, pieces, 4);
+    put_number(packer->index, &packer->index_size, packer->size, 8);
+    put_number(packer->file, &packer->size, count, 4);
+    put_number(packer->file, &packer->size, pieces, 4);
+    for (uint64_t i = 0; i < pieces; i++) {
+        const char *end = strchr(instructions, '\n'), *second = strchr(end + 1, '\n');
+        put_number(packer->index, &packer->index_size, second ? 2 : 1, 4);
+        end = second ? second : end;
+        pack_piece(packer, instructions, (size_t)(end - instructions)); /* without the last end */
+        instructions = end + 1;
+    }
+}
+
+static void pack_block(struct packer *packer, uint64_t x, uint64_t y, uint64_t warps) {
+    const uint64_t numbers[11] = {x, y, 0, x, y, 0, 0, 0, 0, 0, warps};
+    for (int i = 0; i < 11; i++)
+        put_number(packer->index, &packer->index_size, numbers[i], 4);
+}
+
+static void pack_begin(struct packer *packer, const char *header, uint64_t blocks,
+                       const char *dictionary) {
+    memset(packer, 0, sizeof *packer);
+    packer->dictionary = dictionary;
+    memcpy(packer->file, header, strlen(header) + 1);
+    packer->size = strlen(header) + 1;
+    put_number(packer->file, &packer->size, strlen(dictionary), 4);
+    put_number(packer->file, &packer->size, 2, 4);
+    memcpy(packer->file + packer->size, dictionary, strlen(dictionary));
+    packer->size += strlen(dictionary);
+    put_number(packer->index, &packer->index_size, blocks, 4);
+}
+
+static void pack_end(struct packer *packer, const char *path) {
+    size_t at = packer->size;
+    memcpy(packer->file + packer->size, packer->index, packer->index_size);
+    packer->size += packer->index_size;
+    put_number(packer->file, &packer->size, at, 8);
+    write_file(path, packer->file, packer->size);
+}
+
+/* What packs kernel-1.traceg, or any other text like it. */
+static void pack_text(const char *text, const char *dictionary, const char *path) {
+    static struct packer packer;
+    char header[1024], warp[4096] = "", line[1024];
+    uint64_t blocks = 0, warps = 0, x, y;
+    for (const char *at = text; (at = strstr(at, "#BEGIN_TB")); at++)
+        blocks++;
+    const char *body = strstr(text, "#BEGIN_TB");
+    snprintf(header, sizeof header, "%.*s", (int)(body - text), text);
+    pack_begin(&packer, header, blocks, dictionary);
+    for (const char *at = body; *at; at += strcspn(at, "\n") + (strchr(at, '\n') != NULL)) {
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+        bool begins_warp = strncmp(line, "warp", 4) == 0, ends = strncmp(line, "#END", 4) == 0;
+        if ((begins_warp && warps++ > 0) || ends)
+            pack_warp(&packer, warp);
+        if (begins_warp || ends)
+            warp[0] = '\0';
+        else if (sscanf(line, "thread block = %lu,%lu", &x, &y) == 2) {
+            warps = 0;
+            uint64_t count = 0;
+            const char *end = strstr(at, "#END_TB");
+            for (const char *next = at; (next = strstr(next, "\nwarp")) && next < end; next++)
+                count++;
+            pack_block(&packer, x, y, count);
+        } else if (line[0] != '\0' && line[0] != '#' && strncmp(line, "insts", 5) != 0)
+            snprintf(warp + strlen(warp), sizeof warp - strlen(warp), "%s\n", line);
+    }
+    pack_end(&packer, path);
+}
+
+/* The same events, packed or not, with a dictionary or without one. */
+static void test_tracez(void **state) {
+    (void)state;
+    static const char *const dictionaries[] = {"", "ffffffff 1 R1 LDG.E.SYS 1 R2 4 1 0x7f000000"};
+    static struct collected plain;
+    size_t size;
+    char *text = (char *)read_file(FIXTURES "/kernel-1.traceg", &size);
+    import_well(FIXTURES "/kernel-1.traceg");
+    plain = got;
+    for (size_t i = 0; i < plain.count; i++)
+        plain.events[i].name = plain.events[i].name ? plain.names[0] : NULL;
+    assert_true(plain.count > 10);
+    for (int i = 0; i < 2; i++) {
+        pack_text(text, dictionaries[i], in_folder("kernel-1.tracez"));
+        import_well(in_folder("kernel-1.tracez"));
+        assert_events(&got, plain.events, plain.count);
+    }
+    write_file(in_folder("list"), "kernel-1.tracez\n", 16);
+    import_well(in_folder("list"));
+    assert_events(&got, plain.events, plain.count);
+    free(text);
+}
+
+/* Whatever byte is another one, and wherever it breaks off, it is a trace or refused with a reason.
+ */
+static void test_tracez_bad(void **state) {
+    (void)state;
+    static const struct {
+        size_t from_end;
+        unsigned char value;
+        const char *says;
+    } changes[] = {
+        {1, 1, "its index is not where it says"},
+        {24, 9, "a warp is not as its index says"},
+    };
+    struct ff_error error;
+    size_t size;
+    char *text = (char *)read_file(FIXTURES "/kernel-1.traceg", &size);
+    pack_text(text, "", in_folder("kernel-1.tracez"));
+    free(text);
+    unsigned char *bytes = read_file(in_folder("kernel-1.tracez"), &size);
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        unsigned char *at = bytes + size - changes[i].from_end, was = *at;
+        *at = changes[i].value;
+        write_file(in_folder("bad.tracez"), bytes, size);
+        *at = was;
+        assert_int_equal(import(in_folder("bad.tracez"), NULL, &error), -EBADMSG);
+        if (!strstr(error.message, changes[i].says))
+            fail_msg("'%s' is not in '%s'", changes[i].says, error.message);
+    }
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] ^= 0x41;
+        write_file(in_folder("bad.tracez"), bytes, size);
+        bytes[i] ^= 0x41;
+        int status = import(in_folder("bad.tracez"), NULL, &error);
+        assert_true(status == 0 ||
+                    ((status == -EBADMSG || status == -ENOTSUP) && error.message[0]));
+        write_file(in_folder("bad.tracez"), bytes, i);
+        assert_int_equal(import(in_folder("bad.tracez"), NULL, &error), -EBADMSG);
+        assert_null(strchr(error.message, '\n'));
+    }
+    free(bytes);
+}
+
+/* Version 6: groups of matrix instructions, copies of the tensor memory accelerator of whole
+ * pieces, and values behind the addresses. */
+static void test_version_6(void **state) {
+    (void)state;
+    static const char text[] =
+        "-kernel name = tma\n-grid dim = (1,1,1)\n-block dim = (32,1,1)\n"
+        "-accelsim tracer version = 6\n#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 6\n"
+        "0000 ffffffff 1 R24 HGMMA.64x64x16.F32 2 R24 UR4 1 0 0 0 NoVal\n"
+        "0010 00000001 0 UTMALDG.2D 2 UR8 UR4 128 0x400 0 256 0 4 0x7f0000001000 2 128 0 0 NoVal\n"
+        "0020 00000001 0 UTMASTG.2D 2 UR8 UR4 64 0x0 1 0x3 64 0 3 1 0x7f0000002000 0 0 NoVal\n"
+        "0030 00000000 0 UTMALDG.2D 2 UR8 UR4 128 0x400 0 0 0 4 0x0 0 0 0 NoVal\n"
+        "0040 00000001 1 R1 LDG.E.SYS 1 R2 4 1 0x7f0000003000 0 0 Val 1 0x1 1 0x2\n"
+        "0050 00000001 0 UBLKCP.S.G 2 UR8 UR4 8192 0x400 0 8192 0 3 1 0x7f0000004000 0 0 NoVal\n"
+        "#END_TB\n";
+    static const struct {
+        uint64_t page, bytes;
+        uint32_t instructions;
+        bool write;
+    } want[] = {{1, 128, 2, false},
+                {1, 128, 0, false},
+                {2, 64, 1, true},
+                {3, 32, 2, false},
+                {4, 8192, 1, false}};
+    struct ff_error error;
+    char bad[sizeof text + 8];
+    write_file(in_folder("six.traceg"), text, sizeof text - 1);
+    import_well(in_folder("six.traceg"));
+    size_t at = 0;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < got.count; i++) { /* the last copy is of two pages, in several parts */
+        const struct ff_trace_event *event = &got.events[i];
+        if (event->kind != FF_TRACE_ACCESS)
+            continue;
+        bool last = at == 4;
+        if (!last || bytes == 0)
+            assert_int_equal(event->instructions, want[at].instructions);
+        assert_true(event->write == want[at].write);
+        bytes += event->bytes;
+        assert_int_equal(event->page, want[at].page + (last && bytes > 4096));
+        if (!last)
+            assert_int_equal(event->bytes, want[at].bytes);
+        at += !last;
+        bytes = last ? bytes : 0;
+    }
+    assert_int_equal(at, 4);
+    assert_int_equal(bytes, 8192);
+    for (const char *mode = strstr(text, " 4 0x7f"); mode; mode = NULL) {
+        snprintf(bad, sizeof bad, "%.*s 5%s", (int)(mode - text), text, mode + 2);
+        write_file(in_folder("six.traceg"), bad, strlen(bad));
+        assert_int_equal(import(in_folder("six.traceg"), NULL, &error), -EBADMSG);
+        assert_non_null(strstr(error.message, "six.traceg:10: a copy that cannot be read"));
     }
 }
 
@@ -584,11 +805,13 @@ int main(void) {
         cmocka_unit_test(test_accelsim_list),  cmocka_unit_test(test_accelsim_old),
         cmocka_unit_test(test_accelsim_names), cmocka_unit_test(test_accelsim_no_list),
         cmocka_unit_test(test_accelsim_bad),   cmocka_unit_test(test_accelsim_files),
-        cmocka_unit_test(test_uvmeval),        cmocka_unit_test(test_uvmeval_dmesg),
-        cmocka_unit_test(test_uvmeval_bad),    cmocka_unit_test(test_oracle),
-        cmocka_unit_test(test_oracle_bad),     cmocka_unit_test(test_nsys),
-        cmocka_unit_test(test_nsys_lean),      cmocka_unit_test(test_nsys_bad),
-        cmocka_unit_test(test_to_file),        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_tracez),         cmocka_unit_test(test_tracez_bad),
+        cmocka_unit_test(test_version_6),      cmocka_unit_test(test_uvmeval),
+        cmocka_unit_test(test_uvmeval_dmesg),  cmocka_unit_test(test_uvmeval_bad),
+        cmocka_unit_test(test_oracle),         cmocka_unit_test(test_oracle_bad),
+        cmocka_unit_test(test_nsys),           cmocka_unit_test(test_nsys_lean),
+        cmocka_unit_test(test_nsys_bad),       cmocka_unit_test(test_to_file),
+        cmocka_unit_test(test_wrong_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

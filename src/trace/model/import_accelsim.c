@@ -1,4 +1,5 @@
-/* Accel-Sim traces: a list of commands (kernelslist.g), or the trace of one kernel (.traceg).
+/* Accel-Sim traces: a list of commands (kernelslist.g), or the trace of one kernel (.traceg, or
+ * packed .tracez).
  *
  * They have no times, so a nanosecond here is an instruction of a warp. They do not say what is
  * allocated either: everything is read twice, first to find which memory is used. */
@@ -15,6 +16,7 @@
 
 #define SECTOR     32u
 #define SECTOR_MAX (2 * FF__TRACEG_LANES)
+#define PACKED     ".tracez"
 
 struct accelsim_import {
     const struct ff__sink *sink;
@@ -141,7 +143,8 @@ static int read_kernel(struct accelsim_import *import, const char *path) {
     int status = ff__open_regular(path, &file, import->error);
     if (status)
         return status;
-    status = ff__traceg_read(file, path, &reader, import->error);
+    status = ends(path, PACKED) ? ff__tracez_read(file, path, &reader, import->error)
+                                : ff__traceg_read(file, path, &reader, import->error);
     fclose(file);
     return status ? status : end_kernel(import);
 }
@@ -169,7 +172,7 @@ static int copy_in(struct accelsim_import *import, struct ff__lines *lines) {
 }
 
 static bool is_kernel(const char *path) {
-    return ends(path, ".traceg") || ends(path, ".xz");
+    return ends(path, ".traceg") || ends(path, PACKED) || ends(path, ".xz");
 }
 
 /* A list comes from elsewhere: it can name what lies beside it, or in a folder there, and nothing
@@ -260,7 +263,7 @@ static bool guess(const char *path, const char *head, size_t size) {
 
 const struct ff__import_format ff__import_accelsim = {
     .name = "accel-sim",
-    .summary = "kernelslist.g or .traceg of Accel-Sim's NVBit tracer, versions 1 to 5",
+    .summary = "kernelslist.g, .traceg or .tracez of Accel-Sim's NVBit tracer, versions 1 to 6",
     .accesses = true,
     .guess = guess,
     .run = run,

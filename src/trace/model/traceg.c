@@ -10,9 +10,10 @@
 #define WIDTH_MAX     32u         /* bytes a lane */
 #define WINDOW        (16u << 20) /* ours: of shared and of local memory, in generic addresses */
 #define WARP_SIZE     32u
+#define COPY_MAX      65536u /* bytes of a piece of a copy; ours */
 #define SOFT_LIMIT    (UINT64_C(1) << 32)
 
-struct parser {
+struct ff__traceg_parser {
     struct ff__lines lines;
     struct ff__traceg_kernel kernel;
     const struct ff__traceg_reader *reader;
@@ -66,7 +67,7 @@ static uint64_t volume(const uint64_t size[3]) {
 
 /* What else is there (registers, shared memory) is not needed, and in real files not always true.
  */
-static int read_header_line(struct parser *parser) {
+static int read_header_line(struct ff__traceg_parser *parser) {
     struct ff__traceg_kernel *kernel = &parser->kernel;
     const char *line = parser->lines.text, *value;
     bool fine = true;
@@ -87,15 +88,15 @@ static int read_header_line(struct parser *parser) {
     return fine ? 0 : ff__bad_line(&parser->lines, "a header line that cannot be read");
 }
 
-static int announce(struct parser *parser) {
+static int announce(struct ff__traceg_parser *parser) {
     struct ff__traceg_kernel *kernel = &parser->kernel;
     uint64_t ctas = volume(kernel->grid), threads = volume(kernel->block);
     if (ctas == 0 || threads == 0)
         return ff__bad_line(&parser->lines, "no possible grid dim and block dim before this");
-    if (kernel->version > 5)
-        return ff__fail(parser->lines.error, -ENOTSUP,
-                        "%s: tracer version %llu; versions up to 5 can be read", parser->lines.name,
-                        (unsigned long long)kernel->version);
+    if (kernel->version > FF__TRACEG_VERSION)
+        return ff__fail(
+            parser->lines.error, -ENOTSUP, "%s: tracer version %llu; versions up to %d can be read",
+            parser->lines.name, (unsigned long long)kernel->version, FF__TRACEG_VERSION);
     kernel->ctas = (uint32_t)ctas;
     kernel->warps = (uint32_t)((threads + WARP_SIZE - 1) / WARP_SIZE);
     parser->announced = true;
@@ -184,7 +185,7 @@ static bool in_memory(const struct ff__traceg_kernel *kernel, uint64_t address,
     return direction != LOADS_ASYNC || address >= WINDOW; /* its other operand is a shared offset */
 }
 
-static int report(struct parser *parser, enum direction direction) {
+static int report(struct ff__traceg_parser *parser, enum direction direction) {
     struct ff__traceg_access *access = &parser->access;
     access->write = direction == STORES;
     if (!in_memory(&parser->kernel, access->address[0], direction))
@@ -192,6 +193,14 @@ static int report(struct parser *parser, enum direction direction) {
     int status = parser->reader->access(parser->reader->self, &parser->kernel, access);
     access->instructions = 0;
     return status;
+}
+
+/* Of a warp group: then whether it ends a group follows the registers. */
+static bool is_matrix(const char *opcode, size_t length) {
+    for (size_t i = 0; i + 4 <= length; i++)
+        if (strncmp(opcode + i, "GMMA", 4) == 0)
+            return true;
+    return false;
 }
 
 static bool skip_numbers(const char **at, int count) {
@@ -202,8 +211,71 @@ static bool skip_numbers(const char **at, int count) {
     return true;
 }
 
-/* [line] PC mask n [registers] OPCODE n [registers] width [mode addresses] [immediate] */
-static int read_instruction(struct parser *parser) {
+/* ---- copies of the tensor memory accelerator (version 6) ---- */
+
+/* What they do with global memory; NO_MEMORY: it is no such copy. Bulk copies go either way; the
+ * way is not in the trace, and most load. */
+static enum direction copy_direction(const char *opcode, size_t length) {
+    static const struct {
+        const char *name;
+        enum direction direction;
+    } names[] = {{"UTMALDG", LOADS},   {"UTMAPF", LOADS},   {"UBLKCP", LOADS},   {"UBLKPF", LOADS},
+                 {"UTMAREDG", STORES}, {"UTMASTG", STORES}, {"UBLKRED", STORES}, {NULL, NO_MEMORY}};
+    int i = 0;
+    while (names[i].name && (strlen(names[i].name) > length ||
+                             strncmp(opcode, names[i].name, strlen(names[i].name)) != 0))
+        i++;
+    return names[i].direction;
+}
+
+/* What is before the addresses: a barrier, whether several blocks get it and which, bytes. */
+static bool skip_copy(const char **at) {
+    uint64_t value, multicast;
+    return ff__next_number(at, 16, &value) && ff__next_number(at, 10, &multicast) &&
+           (!multicast || ff__next_number(at, 16, &value)) && skip_numbers(at, 2);
+}
+
+/* Pieces of a sector each, as many at a time as a warp has lanes. */
+static int report_piece(struct ff__traceg_parser *parser, enum direction direction,
+                        uint64_t address, uint64_t width) {
+    struct ff__traceg_access *access = &parser->access;
+    int status = 0;
+    access->width = WIDTH_MAX;
+    for (uint64_t done = 0; done < width && !status;) {
+        access->lanes = 0;
+        for (; access->lanes < FF__TRACEG_LANES && done < width; done += WIDTH_MAX)
+            access->address[access->lanes++] = address + done;
+        status = report(parser, direction);
+    }
+    return status;
+}
+
+/* MODE 3: COUNT and so many addresses. MODE 4: the first address, COUNT, and differences. */
+static int read_copy(struct ff__traceg_parser *parser, const char *at, enum direction direction,
+                     uint64_t width) {
+    uint64_t mode, count, address = 0;
+    int64_t step;
+    bool fine = skip_copy(&at) && ff__next_number(&at, 10, &mode) && (mode == 3 || mode == 4) &&
+                (mode == 3 || ff__next_number(&at, 16, &address)) &&
+                ff__next_number(&at, 10, &count) && width <= COPY_MAX;
+    int status = 0;
+    for (uint64_t i = 0; fine && i < count && !status; i++) {
+        if (mode == 3) {
+            fine = ff__next_number(&at, 16, &address);
+        } else if (i > 0) {
+            fine = ff__next_signed(&at, &step);
+            address += fine ? (uint64_t)step : 0;
+        }
+        if (fine)
+            status = report_piece(parser, direction, address, width);
+    }
+    return fine ? status : ff__bad_line(&parser->lines, "a copy that cannot be read");
+}
+
+/* ---- lines of instructions ---- */
+
+/* [line] PC mask n [registers] OPCODE n [registers] [group] width [mode addresses] [immediates] */
+static int read_instruction(struct ff__traceg_parser *parser) {
     static const char bad[] = "an instruction that cannot be read";
     struct ff__traceg_access *access = &parser->access;
     const char *at = parser->lines.text, *opcode;
@@ -216,7 +288,9 @@ static int read_instruction(struct parser *parser) {
         mask > UINT32_MAX || !skip_registers(&at))
         return ff__bad_line(&parser->lines, bad);
     size_t length = ff__next_word(&at, &opcode);
-    if (length == 0 || !skip_registers(&at) || !ff__next_number(&at, 10, &width))
+    if (length == 0 || !skip_registers(&at) ||
+        !skip_numbers(&at, parser->kernel.version >= 6 && is_matrix(opcode, length)) ||
+        !ff__next_number(&at, 10, &width))
         return ff__bad_line(&parser->lines, bad);
     if (parser->seen++ >= parser->promised)
         return ff__bad_line(&parser->lines, "more instructions than 'insts' says");
@@ -224,6 +298,9 @@ static int read_instruction(struct parser *parser) {
         access->instructions++;
     enum direction direction = direction_of(opcode, length);
     access->lanes = (uint32_t)__builtin_popcountll(mask);
+    enum direction copies = copy_direction(opcode, length);
+    if (copies != NO_MEMORY && access->lanes > 0 && parser->kernel.version >= 6)
+        return read_copy(parser, at, copies, width);
     if (width == 0 || access->lanes == 0 || direction == NO_MEMORY)
         return 0;
     if (!read_addresses(&at, access->lanes, access->address))
@@ -234,7 +311,7 @@ static int read_instruction(struct parser *parser) {
 
 /* ---- thread blocks and warps ---- */
 
-static int end_warp(struct parser *parser) {
+static int end_warp(struct ff__traceg_parser *parser) {
     if (parser->in_warp && parser->seen != parser->promised)
         return ff__bad_line(&parser->lines, "fewer instructions than 'insts' says before this");
     parser->in_warp = false;
@@ -242,7 +319,7 @@ static int end_warp(struct parser *parser) {
     return 0;
 }
 
-static int begin_block(struct parser *parser) {
+static int begin_block(struct ff__traceg_parser *parser) {
     if (parser->in_block)
         return ff__bad_line(&parser->lines, "a thread block in a thread block");
     parser->in_block = true;
@@ -250,14 +327,14 @@ static int begin_block(struct parser *parser) {
     return parser->announced ? 0 : announce(parser);
 }
 
-static int end_block(struct parser *parser) {
+static int end_block(struct ff__traceg_parser *parser) {
     if (!parser->in_block)
         return ff__bad_line(&parser->lines, "the end of no thread block");
     parser->in_block = false;
     return end_warp(parser);
 }
 
-static int read_position(struct parser *parser, const char *text) {
+static int read_position(struct ff__traceg_parser *parser, const char *text) {
     uint64_t at[3];
     const uint64_t *grid = parser->kernel.grid;
     if (!read_triple(text, at) || at[0] >= grid[0] || at[1] >= grid[1] || at[2] >= grid[2])
@@ -266,7 +343,7 @@ static int read_position(struct parser *parser, const char *text) {
     return end_warp(parser);
 }
 
-static int read_warp(struct parser *parser, const char *text) {
+static int read_warp(struct ff__traceg_parser *parser, const char *text) {
     uint64_t warp;
     if (!ff__take_number(&text, 10, &warp) || warp >= parser->kernel.warps)
         return ff__bad_line(&parser->lines, "no warp of the thread block");
@@ -277,7 +354,7 @@ static int read_warp(struct parser *parser, const char *text) {
     return status;
 }
 
-static int read_body_line(struct parser *parser) {
+static int read_body_line(struct ff__traceg_parser *parser) {
     const char *line = parser->lines.text;
     if (starts(line, "#BEGIN_TB"))
         return begin_block(parser);
@@ -299,7 +376,7 @@ static int read_body_line(struct parser *parser) {
                            : ff__bad_line(&parser->lines, "instructions of no warp");
 }
 
-static int read_line(struct parser *parser) {
+int ff__traceg_line(struct ff__traceg_parser *parser) {
     const char *line = parser->lines.text;
     if (*line == '\0')
         return 0;
@@ -312,25 +389,40 @@ static int read_line(struct parser *parser) {
     return read_body_line(parser);
 }
 
-int ff__traceg_read(FILE *file, const char *name, const struct ff__traceg_reader *reader,
-                    struct ff_error *error) {
-    struct parser *parser = calloc(1, sizeof *parser);
-    int status;
-    if (!parser)
-        return ff__fail(error, -ENOMEM, "no memory to read %s", name);
-    parser->lines.file = file;
+struct ff__traceg_parser *ff__traceg_begin(const char *name, const struct ff__traceg_reader *reader,
+                                           struct ff_error *error) {
+    struct ff__traceg_parser *parser = calloc(1, sizeof *parser);
+    if (!parser) {
+        ff__fail(error, -ENOMEM, "no memory to read %s", name);
+        return NULL;
+    }
     parser->lines.name = name;
     parser->lines.error = error;
     parser->reader = reader;
-    while ((status = ff__next_line(&parser->lines)) > 0) {
-        status = read_line(parser);
-        if (status)
-            break;
-    }
-    if (!status && parser->in_block)
-        status = ff__bad_line(&parser->lines, "the file ends within a thread block");
-    if (!status && !parser->announced) /* a kernel without any instruction */
-        status = announce(parser);
+    return parser;
+}
+
+struct ff__lines *ff__traceg_lines(struct ff__traceg_parser *parser) {
+    return &parser->lines;
+}
+
+int ff__traceg_end(struct ff__traceg_parser *parser) {
+    if (parser->in_block)
+        return ff__bad_line(&parser->lines, "the file ends within a thread block");
+    return parser->announced ? 0 : announce(parser); /* a kernel without any instruction */
+}
+
+int ff__traceg_read(FILE *file, const char *name, const struct ff__traceg_reader *reader,
+                    struct ff_error *error) {
+    struct ff__traceg_parser *parser = ff__traceg_begin(name, reader, error);
+    int status = 0, got = 1;
+    if (!parser)
+        return -ENOMEM;
+    parser->lines.file = file;
+    while (!status && (got = ff__next_line(&parser->lines)) > 0)
+        status = ff__traceg_line(parser);
+    if (!status)
+        status = got ? got : ff__traceg_end(parser);
     free(parser);
     return status;
 }

@@ -1,7 +1,8 @@
-/* Kernel traces of Accel-Sim's NVBit tracer, `.traceg`, versions 1 to 5 (accel-sim-framework:
+/* Kernel traces of Accel-Sim's NVBit tracer, versions 1 to 6 (accel-sim-framework:
  * util/tracer_nvbit/tracer_tool/tracer_tool.cu writes them,
  * traces-processing/post-traces-processing.cpp groups them by thread block,
- * gpu-simulator/trace-parser/trace_parser.cc reads them). */
+ * gpu-simulator/trace-parser/trace_parser.cc reads them): as text, `.traceg`, or packed, `.tracez`
+ * (tracez.c). */
 #ifndef FF_TRACE_MODEL_TRACEG_H
 #define FF_TRACE_MODEL_TRACEG_H
 
@@ -37,9 +38,30 @@ struct ff__traceg_reader {
     void *self;
 };
 
+#define FF__TRACEG_VERSION 6 /* the newest that can be read */
+
 /* Accesses to device memory only. -EBADMSG: the message names the line; -ENOTSUP; or what a
  * callback has returned. */
 int ff__traceg_read(FILE *file, const char *name, const struct ff__traceg_reader *reader,
                     struct ff_error *error);
+
+/* The same of a packed one, whose lines are those that it has as text. -ENOMEM. */
+int ff__tracez_read(FILE *file, const char *name, const struct ff__traceg_reader *reader,
+                    struct ff_error *error);
+
+/* ---- line by line ---- */
+
+struct ff__traceg_parser;
+
+/* NULL: no memory, and the error says so. */
+struct ff__traceg_parser *ff__traceg_begin(const char *name, const struct ff__traceg_reader *reader,
+                                           struct ff_error *error);
+
+/* The line that comes next: to be written into its text, whose number is to be counted. */
+struct ff__lines *ff__traceg_lines(struct ff__traceg_parser *parser);
+
+/* Takes the line in there; after the last one, says whether the trace is whole. */
+int ff__traceg_line(struct ff__traceg_parser *parser);
+int ff__traceg_end(struct ff__traceg_parser *parser);
 
 #endif
