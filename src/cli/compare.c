@@ -40,6 +40,7 @@ struct comparing {
     struct ff__options *options;
     struct ff_config config;
     char preload[PATH_MAX], description[FF__PROBE_TEXT], opencl[FF__PROBE_TEXT];
+    char *settings;
     uint64_t size;
     struct ff__outputs outputs;
 };
@@ -108,6 +109,34 @@ static int read_options(struct comparing *work) {
     for (unsigned i = 0; i < sizeof steps / sizeof steps[0] && !status; i++)
         status = steps[i](work);
     return status;
+}
+
+/* Whether an option says what is compared, and not how it runs. */
+static bool only_chooses(enum ff__option option) {
+    static const enum ff__option choose[] = {
+        FF__OPTION_SYSTEMS,  FF__OPTION_MEMORY,  FF__OPTION_RUNS,  FF__OPTION_SIZE,
+        FF__OPTION_PROGRAMS, FF__OPTION_SET,     FF__OPTION_BOUND, FF__OPTION_SAME_OUTPUT,
+        FF__OPTION_SEED,     FF__OPTION_TIMEOUT, FF__OPTION_JSON,  FF__OPTION_CSV,
+        FF__OPTION_STUDY,    FF__OPTION_FRESH,
+    };
+    for (size_t i = 0; i < sizeof choose / sizeof choose[0]; i++)
+        if (choose[i] == option)
+            return true;
+    return false;
+}
+
+/* All options that decide what a run finds. */
+static void note_settings(struct comparing *work) {
+    work->settings = ff__text(" size=%llu", (unsigned long long)work->size);
+    for (enum ff__option i = 0; i < FF__OPTIONS; i++) {
+        if (!work->options->text[i] || only_chooses(i))
+            continue;
+        char *longer =
+            ff__text("%s %s=%s", work->settings, ff__option_rows[i].name, work->options->text[i]);
+        free(work->settings);
+        work->settings = longer;
+    }
+    work->comparison.settings = work->settings;
 }
 
 /* A command of the user's begins with a program. */
@@ -186,6 +215,9 @@ static int compare_live(struct comparing *work) {
         status = read_options(work);
     if (!status)
         status = probe(work);
+    if (!status)
+        status = ff__options_study(work->options, NULL, &work->comparison.study);
+    note_settings(work);
     return status ? status : ff__compare_run(&work->comparison);
 }
 
@@ -200,6 +232,7 @@ static int compare(struct ff__options *options) {
         return compare_modelled(options);
     int status = compare_live(&work);
     ff__compare_free(&work.comparison);
+    free(work.settings);
     return status;
 }
 

@@ -27,6 +27,17 @@ static int add_file(const char *path, uint32_t *sum) {
     return 0;
 }
 
+int ff__study_add_files(const char *paths, uint32_t *sum) {
+    int status = 0;
+    for (const char *at = paths; at && !status; at = strchr(at, ':')) {
+        at += *at == ':';
+        char *path = ff__text("%.*s", (int)strcspn(at, ":"), at);
+        status = add_file(path, sum);
+        free(path);
+    }
+    return status;
+}
+
 /* In the folder for caches of the XDG base directory specification, which is made if it is missing.
  * NULL: there is none. */
 static char *cache_of(const char *paper) {

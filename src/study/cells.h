@@ -50,6 +50,10 @@ static inline bool ff__study_has(const struct ff__study *study, unsigned cell) {
  * one line on stderr, unless `done` tells. */
 int ff__cells_run(const struct ff__study *study, const struct ff__cells *cells);
 
+/* Continues a checksum over the bytes of files, a list with colons. 0 or the negative errno of one
+ * that cannot be read. */
+int ff__study_add_files(const char *paths, uint32_t *sum);
+
 /* Opens study->store: `path`, or a file in the user's cache that is named for the paper; `policy`:
  * a file with more policies, or NULL. Says in one line on stderr if nothing can be kept: 0 then,
  * too, unless the user has named the file. Closed with ff__store_close(). */

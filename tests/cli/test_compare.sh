@@ -207,6 +207,29 @@ status 0 list --json=list.json programs
 
 # ---- defaults from the environment, a signal
 
+# ---- with a file of runs, only what it lacks is run
+
+# kept RUNS OPTION...: compares so, and the stub has then logged so many runs.
+kept() {
+    runs=$1
+    shift
+    status 0 compare --size 1M --memory 50% --systems demand,nvidia --study kept.study \
+        --json=kept.json "$@" atax
+    [ "$(wc -l <log)" -eq "$runs" ] || fail "$*: $(wc -l <log) runs, not $runs"
+}
+: >log
+kept 9 --runs 2
+mv kept.json first.json
+kept 9 --runs 2
+cmp -s kept.json first.json || fail "what was kept differs: $(diff kept.json first.json)"
+kept 13 --runs 3
+kept 18 --runs 1 --granule 64K
+kept 18 --runs 1 --granule 64K
+kept 23 --runs 1 --fresh
+rm kept.study
+kept 28 --runs 1
+mistake 2 'farfault compare: --part is for modelled runs: *' compare --part 1/2 atax
+
 FARFAULT_SYSTEMS=demand FARFAULT_RUNS=1 FARFAULT_PROGRAMS=atax FARFAULT_MEMORY=25%
 export FARFAULT_SYSTEMS FARFAULT_RUNS FARFAULT_PROGRAMS FARFAULT_MEMORY
 status 0 compare --json=env.json

@@ -29,11 +29,13 @@ uint64_t ff__line_memory(const struct ff__comparison *comparison, unsigned progr
     return ff__amount_of(&comparison->amounts[ff__line_amount(comparison, line)], footprint);
 }
 
-static void try(struct ff__comparison *comparison, unsigned program, unsigned line, bool is_first,
+/* A run of a line, from 1; 0: the one beforehand, of which what a command prints may be needed. */
+static void try(struct ff__comparison *comparison, unsigned program, unsigned line, unsigned run,
                 struct ff__trial *out) {
+    const struct ff__program *what = &comparison->programs.items[program];
     const char *system = ff__line_system(comparison, line);
     const struct ff__trial_plan plan = {
-        .program = &comparison->programs.items[program],
+        .program = what,
         .preload = comparison->preload,
         .devices = comparison->devices,
         .system = line == FF__LINE_PLAIN       ? NULL
@@ -42,12 +44,14 @@ static void try(struct ff__comparison *comparison, unsigned program, unsigned li
         .memory = ff__line_memory(comparison, program, line),
         .limit_ns = comparison->limit_ns,
         .expected_output = comparison->outcomes[program].output,
-        .keeps_output =
-            is_first && comparison->same_output && !comparison->programs.items[program].bundled,
+        .keeps_output = run == 0 && comparison->same_output && !what->bundled,
     };
-    ff__trial_run(&plan, out);
-    comparison->interrupted = out->end.interrupted;
     comparison->progress.done++;
+    if (!plan.keeps_output && ff__trial_find(comparison, program, line, run, out))
+        return;
+    ff__trial_run(&plan, out);
+    ff__trial_keep(comparison, program, line, run, out);
+    comparison->interrupted = out->end.interrupted;
 }
 
 /* The run before the measured ones. False, and every line failed, if that already goes wrong. */
@@ -56,7 +60,7 @@ static bool learn_footprint(struct ff__comparison *comparison, unsigned program)
     struct ff__trial trial;
     ff__progress_show(&comparison->progress, "%s: footprint",
                       comparison->programs.items[program].name);
-    try(comparison, program, FF__LINE_PLAIN, true, &trial);
+    try(comparison, program, FF__LINE_PLAIN, 0, &trial);
     outcome->output = trial.output;
     outcome->footprint = trial.summary.footprint;
     ff__summary_free(&trial.summary);
@@ -161,7 +165,7 @@ static void measure_program(struct ff__comparison *comparison, unsigned program)
             ff__progress_show(&comparison->progress, "%s: %s, run %u of %u",
                               comparison->programs.items[program].name,
                               ff__line_system(comparison, line), run + 1, comparison->runs);
-            try(comparison, program, line, false, &trial);
+            try(comparison, program, line, run + 1, &trial);
             ff__result_add(result, &trial);
         }
     }
@@ -230,4 +234,5 @@ void ff__compare_free(struct ff__comparison *comparison) {
     ff__words_free(&comparison->amount_texts);
     ff__words_free(&comparison->systems);
     ff__programs_free(&comparison->programs);
+    ff__store_close(comparison->study.store);
 }

@@ -7,6 +7,7 @@
 #include "report/table.h"
 #include "report/text.h"
 #include "study/amount.h"
+#include "study/cells.h"
 #include "study/live/result.h"
 #include "study/paired.h"
 #include "trace/model/bound.h"
@@ -42,6 +43,8 @@ struct ff__comparison {
     const struct ff_link *link; /* to the host */
     uint64_t limit_ns;          /* of a run; 0: none */
     const struct ff__outputs *outputs;
+    struct ff__study study; /* where runs are kept */
+    const char *settings;   /* what else decides their results, as text */
     struct ff__programs programs;
     struct ff__words systems;
     struct ff__words amount_texts; /* as given: "66%" */
@@ -59,6 +62,13 @@ struct ff__comparison {
 /* Runs all of it, shows the tables or writes JSON. Returns an exit status. */
 int ff__compare_run(struct ff__comparison *comparison);
 void ff__compare_free(struct ff__comparison *comparison);
+
+/* The run of a line, from 1, if it is kept; run 0 is the one beforehand. The caller owns what is
+ * found. And keeps one, unless it is not good. */
+bool ff__trial_find(const struct ff__comparison *comparison, unsigned program, unsigned line,
+                    unsigned run, struct ff__trial *out);
+void ff__trial_keep(const struct ff__comparison *comparison, unsigned program, unsigned line,
+                    unsigned run, const struct ff__trial *trial);
 
 /* What a line is made of. */
 static inline const char *ff__line_system(const struct ff__comparison *comparison, unsigned line) {
