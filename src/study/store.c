@@ -12,22 +12,25 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define APPLICATION 0x66667374 /* "ffst", what the file says that it is of */
 #define FORMAT      1          /* of the tables below */
 #define PATIENCE_MS 60000      /* for another process that writes */
 
+/* The last line is for readers and a writer side by side. Before it, all is in the file itself. */
 static const char tables[] =
-    "BEGIN IMMEDIATE;"
-    "CREATE TABLE IF NOT EXISTS build(id INTEGER PRIMARY KEY, program TEXT NOT NULL,"
+    "BEGIN;"
+    "CREATE TABLE build(id INTEGER PRIMARY KEY, program TEXT NOT NULL,"
     " version TEXT NOT NULL, machine TEXT NOT NULL, UNIQUE(program, machine));"
-    "CREATE TABLE IF NOT EXISTS run(id INTEGER PRIMARY KEY,"
+    "CREATE TABLE run(id INTEGER PRIMARY KEY,"
     " build INTEGER NOT NULL REFERENCES build, made INTEGER NOT NULL, subject TEXT NOT NULL,"
     " system TEXT NOT NULL, device TEXT NOT NULL, memory INTEGER NOT NULL, seed INTEGER NOT NULL,"
     " options TEXT NOT NULL, data INTEGER NOT NULL, seconds REAL, result NOT NULL,"
     " UNIQUE(build, subject, system, device, memory, seed, options, data));"
     "PRAGMA application_id = 0x66667374; PRAGMA user_version = 1;"
-    "COMMIT";
+    "COMMIT;"
+    "PRAGMA journal_mode = WAL";
 
 #define SAME                                                                                       \
     "run.subject = ?1 AND run.system = ?2 AND run.device = ?3 AND run.memory = ?4 AND "            \
@@ -82,34 +85,71 @@ static int64_t number_of(struct ff__store *store, const char *query) {
     return number;
 }
 
-/* Ours, or a new one that becomes it. Someone else's stays as it is. */
-static int check_format(struct ff__store *store, bool makes, struct ff_error *error) {
-    int64_t held = number_of(store, "SELECT count(*) FROM sqlite_master"),
-            application = number_of(store, "PRAGMA application_id");
-    if (application < 0 || held < 0)
+/* Ours; someone else's stays as it is. */
+static int check_format(struct ff__store *store, struct ff_error *error) {
+    int64_t held = number_of(store, "SELECT count(*) FROM sqlite_master");
+    int64_t application = held < 0 ? held : number_of(store, "PRAGMA application_id");
+    if (application < 0)
         return fail(store, error);
-    if (held > 0 && application != APPLICATION)
-        return ff__fail(error, -EBADMSG, "%s: is a database of something else", store->path);
-    if (held > 0 && number_of(store, "PRAGMA user_version") != FORMAT)
-        return ff__fail(error, -EBADMSG, "%s: is of another version of farfault", store->path);
-    if (held == 0 && !makes)
+    if (held == 0)
         return ff__fail(error, -EBADMSG, "%s: is no file of runs", store->path);
-    if (!makes)
-        return 0;
-    /* readers and a writer side by side, and no wait for the disk with each run */
-    int status = run(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", error);
-    return status || held > 0 ? status : run(store, tables, error);
+    if (application != APPLICATION)
+        return ff__fail(error, -EBADMSG, "%s: is a database of something else", store->path);
+    if (number_of(store, "PRAGMA user_version") != FORMAT)
+        return ff__fail(error, -EBADMSG, "%s: is of another version of farfault", store->path);
+    /* a run does not wait for the disk */
+    return run(store, "PRAGMA synchronous = NORMAL", error);
+}
+
+static int connect_to(struct ff__store *store, const char *path, int flags,
+                      struct ff_error *error) {
+    flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path, &store->db, flags, NULL) != SQLITE_OK)
+        return fail(store, error);
+    sqlite3_busy_timeout(store->db, PATIENCE_MS);
+    return 0;
+}
+
+static void disconnect(struct ff__store *store) {
+    sqlite3_close(store->db);
+    store->db = NULL;
+}
+
+/* Also what a database has beside it. */
+static void remove_part(const char *part) {
+    static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        char *path = ff__text("%s%s", part, endings[i]);
+        unlink(path);
+        free(path);
+    }
+}
+
+/* The name is for the whole file, so that nobody meets half of one. Two processes may make it at
+ * the same time: the first one's stays. */
+static int make_file(struct ff__store *store, struct ff_error *error) {
+    char *part = ff__text("%s.%d.part", store->path, (int)getpid());
+    remove_part(part);
+    int status = connect_to(store, part, SQLITE_OPEN_CREATE, error);
+    if (!status)
+        status = run(store, tables, error);
+    disconnect(store);
+    if (!status && link(part, store->path) && errno != EEXIST)
+        status = ff__fail(error, -errno, "%s: %s", store->path, strerror(errno));
+    remove_part(part);
+    free(part);
+    return status;
 }
 
 static int open_file(struct ff__store *store, bool makes, struct ff_error *error) {
     struct stat about;
-    if (stat(store->path, &about) == 0 && !S_ISREG(about.st_mode))
+    bool missing = stat(store->path, &about) != 0;
+    if (!missing && !S_ISREG(about.st_mode))
         return ff__fail(error, -EEXIST, "%s: it exists, and is not a regular file", store->path);
-    int flags = makes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
-    if (sqlite3_open_v2(store->path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
-        return fail(store, error);
-    sqlite3_busy_timeout(store->db, PATIENCE_MS);
-    return check_format(store, makes, error);
+    int status = missing && makes ? make_file(store, error) : 0;
+    if (!status)
+        status = connect_to(store, store->path, 0, error);
+    return status ? status : check_format(store, error);
 }
 
 int ff__store_open(const char *path, bool makes, struct ff__store **out, struct ff_error *error) {
@@ -128,7 +168,7 @@ int ff__store_open(const char *path, bool makes, struct ff__store **out, struct 
 void ff__store_close(struct ff__store *store) {
     if (!store)
         return;
-    sqlite3_close(store->db);
+    disconnect(store);
     pthread_mutex_destroy(&store->lock);
     free(store->machine);
     free(store->path);
