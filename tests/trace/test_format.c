@@ -132,6 +132,62 @@ static void test_version_1(void **state) {
     }
 }
 
+/* ---- files of earlier releases ---- */
+
+/* A line an event, with the members that it had in version 1, and with those of version 2. */
+static void print_event(FILE *out, const struct ff_trace_event *e, bool more) {
+    fprintf(out, "%d %llu %u %u %llu %llu %llu %llu %s %u %u %u %u %u %u %d", (int)e->kind,
+            (unsigned long long)e->time_ns, e->device, e->range, (unsigned long long)e->page,
+            (unsigned long long)e->pages, (unsigned long long)e->bytes,
+            (unsigned long long)e->identity, e->name ? e->name : "-", e->ctas, e->warps, e->cta,
+            e->warp, e->pc, e->instructions, e->write);
+    if (more)
+        fprintf(out, " %u %llu %llu %u %u", e->instances, (unsigned long long)e->gpu_ns,
+                (unsigned long long)e->batch, e->utlb, e->gpc);
+    fputc('\n', out);
+}
+
+static void print_trace(FILE *out, const char *path, bool more) {
+    struct ff_trace_reader *reader;
+    struct ff_trace_event event;
+    struct ff_trace_info info;
+    struct ff_error error;
+    if (ff_trace_open(path, &reader, &info, &error))
+        fail_msg("%s", error.message);
+    fprintf(out, "%s %s %d %llu\n", info.source, info.subject, info.accesses,
+            (unsigned long long)info.memory);
+    int status;
+    while ((status = ff_trace_read(reader, &event, &error)) > 0)
+        print_event(out, &event, more);
+    if (status)
+        fail_msg("%s", error.message);
+    ff_trace_close(reader);
+}
+
+/* The traces were written by the builds of these releases, and the events beside them are what the
+ * readers of the same builds said. */
+static void test_releases(void **state) {
+    (void)state;
+    static const char *const traces[] = {"0.1.0-sim",    "0.1.0-uvm-eval", "0.1.0-accel-sim",
+                                         "0.2.0-sim",    "0.2.0-uvm-eval", "0.2.0-accel-sim",
+                                         "0.2.0-touches"};
+    for (size_t i = 0; i < sizeof traces / sizeof traces[0]; i++) {
+        char path[256], *got = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&got, &size);
+        assert_non_null(out);
+        snprintf(path, sizeof path, FIXTURES "/releases/%s.trace", traces[i]);
+        print_trace(out, path, strncmp(traces[i], "0.1.0", 5) != 0);
+        fclose(out);
+        snprintf(path, sizeof path, FIXTURES "/releases/%s.events", traces[i]);
+        char *want = (char *)read_file(path, &size);
+        if (strcmp(got, want) != 0)
+            fail_msg("%s is not read as its release did:\n%s", traces[i], got);
+        free(want);
+        free(got);
+    }
+}
+
 /* ---- damage ---- */
 
 /* Reads a trace to its end or to its first error. */
@@ -399,6 +455,7 @@ int main(void) {
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_long_names_are_cut),
         cmocka_unit_test(test_version_1),
+        cmocka_unit_test(test_releases),
         cmocka_unit_test(test_wrong_events),
         cmocka_unit_test(test_every_truncation),
         cmocka_unit_test(test_every_flip),
