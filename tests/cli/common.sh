@@ -45,12 +45,19 @@ finish() {
     exit 0
 }
 
+# Keeps what the last command has printed for check_results, if it is a result.
+keep_result() {
+    ! sed -n 2p out | grep -q '^  "farfault": ' || cp out "$scratch/printed-$((kept += 1)).json"
+}
+kept=0
+
 # status EXPECTED ARGUMENT...: runs farfault with its output in out and err.
 status() {
     expected=$1
     shift
     "$farfault" "$@" >out 2>err </dev/null
     got=$?
+    keep_result
     [ "$got" -eq "$expected" ] || fail "farfault $*: status $got, not $expected: $(cat err)"
 }
 

@@ -361,6 +361,15 @@ mistake 2 'farfault compare: --peer-link is for programs, not for modelled runs'
     --modelled --peer-link 1GB/s bfs
 mistake 2 'farfault compare: --jobs is for modelled runs: give --gpu, too' compare --jobs 2 atax
 
+# ---- what has --json is described
+
+for command in $("$farfault" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'); do
+    "$farfault" "$command" --help | grep -q -- '--json' || continue
+    grep -q "\"if\": {\"properties\": {\"command\": {\"enum\": \[.*\"$command\"" \
+        "$source/data/schema/results.json" ||
+        fail "data/schema/results.json does not say what $command writes"
+done
+
 # ---- who asks for JSON gets an object, whatever is wrong
 
 fails() { # COMMAND REASON ARGUMENT...
