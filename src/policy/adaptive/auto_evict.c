@@ -1,28 +1,24 @@
 /* Evicts by predicted next uses where there are any. Otherwise it evicts blocks whose whole content
- * is dead, while that costs less, and then by keep or forest-plus, whose shares follow regret.
- * Ours.
+ * is dead, while that costs less, and then by keep or forest-plus, whichever costs less. Ours.
  *
  * All three evictors get every event. While blocks are prefetched ahead, the forecast names all
  * victims: to evict a block that is needed before the prefetched ones would undo the prefetch.
- * Otherwise keep and forest-plus each choose a share of the victims (adaptive/regret.h). The one
- * that suits the running work evicts most; the other one is asked just often enough to notice that
- * the work has changed. Blocks whose whole content is dead leave first, if that costs less
- * (dead.h). */
-#include "policy/adaptive/dead.h"
-#include "policy/adaptive/regret.h"
+ * Otherwise the one of keep and forest-plus evicts whose victims come back less or later; the other
+ * one is asked just often enough to notice that the work has changed (common/bandit.h).
+ *
+ * A block whose whole content is dead needs no copy, neither now nor when its allocator gives it
+ * out again. But that may be soon: then it faults again, while an old block may never be needed. So
+ * dead blocks leave first as long as that costs less than other victims do, another trial. */
+#include "policy/common/bandit.h"
 #include "policy/common/inner.h"
 #include "policy/common/reserve.h"
 #include "policy/registry.h"
 
 #include <stdio.h>
 
-/* Where the kernels' processors copy: the step of regret, and what zeroing a dead block costs as a
- * part of copying a living one. */
-#define STEP_OF_COPIES 0.10
-#define DEAD_COST      0.5
-
-/* A device of fewer blocks: all of them may be in use at once, and what came last is. */
-#define SMALL 8u
+/* Where the kernels' processors copy: what zeroing a dead block costs as a part of copying a living
+ * one, which reads as much as it writes. */
+#define DEAD_COST 0.5
 
 enum evictor { KEEP, CLASSES, FORECAST, EVICTORS };
 
@@ -38,17 +34,20 @@ struct auto_block {
     uint32_t left; /* how many evictions there had been when it left */
     uint8_t named; /* 1 + the evictor that named it last; 0: none */
     uint8_t gone;  /* 1 + the evictor that it was evicted by; 0: it was not, or is back */
-    uint8_t life;  /* enum ff__life, of the victim that it was named as last */
+    bool dead;     /* as a whole, when it was named last */
 };
 
 struct auto_evict {
     struct ff__inners inners; /* [enum evictor] */
     struct ff__reserve reserve;
     struct auto_block *records;
-    struct ff__regret regret; /* the second way is forest-plus */
-    struct ff__dead dead;
-    int64_t probe; /* percent */
-    uint32_t evictions, by[EVICTORS], back[EVICTORS];
+    struct ff__bandit shares; /* the second way is forest-plus */
+    struct ff__bandit dead;   /* the second way is that dead blocks leave first */
+    bool any_dead;            /* blocks have died since none was found dead */
+    bool has_begun;           /* there has been a victim */
+    double dead_cost;         /* of a dead block's coming back, as a part of a living one's */
+    uint32_t most;            /* victims of one of both evictors to one of the other, at most */
+    uint32_t evictions, by[EVICTORS], back[EVICTORS], dead_left, dead_back;
 };
 
 static const struct ff__inner_param settings[] = {
@@ -65,7 +64,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     int status = 0;
     self->records = env->block_state;
     ff__reserve_start(&self->reserve, env);
-    self->probe = env->params[PARAM_PROBE];
+    self->most = 100 / (uint32_t)env->params[PARAM_PROBE];
     for (unsigned i = 0; i < EVICTORS && !status; i++)
         status = ff__inners_start(&self->inners, &policies[i]->base, settings, env);
     if (status)
@@ -77,20 +76,22 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 static void has_come_back(struct auto_evict *self, uint64_t capacity, struct auto_block *record) {
     enum evictor evictor = record->gone - 1u;
-    ff__dead_came_back(&self->dead, record->life);
+    double cost = ff__bandit_late(self->evictions - record->left, capacity);
+    ff__bandit_cost(&self->dead, record->dead, record->dead ? cost * self->dead_cost : cost);
     self->back[evictor]++;
+    self->dead_back += record->dead;
     if (evictor != FORECAST)
-        ff__regret_came_back(&self->regret, evictor == CLASSES, self->evictions - record->left,
-                             capacity);
+        ff__bandit_cost(&self->shares, evictor == CLASSES, cost);
     record->gone = 0;
 }
 
 static void has_left(struct auto_evict *self, struct auto_block *record) {
     enum evictor evictor = record->named - 1u;
-    ff__dead_left(&self->dead, record->life, self->evictions);
+    ff__bandit_used(&self->dead, record->dead);
     self->by[evictor]++;
+    self->dead_left += record->dead;
     if (evictor != FORECAST)
-        ff__regret_evicted(&self->regret, evictor == CLASSES);
+        ff__bandit_used(&self->shares, evictor == CLASSES);
     record->left = ++self->evictions;
     record->gone = record->named;
     record->named = 0;
@@ -111,7 +112,7 @@ static void on_leave(void *state, const struct ff_view *view, const struct ff_le
     if (leave->kind == FF_LEAVE_RELEASED && record->named)
         has_left(self, record);
     if (leave->kind == FF_LEAVE_DEAD)
-        self->dead.any = true;
+        self->any_dead = true;
     ff__inners_on_leave(state, view, leave);
 }
 
@@ -119,25 +120,11 @@ static void block_freed(void *state, uint32_t block) {
     struct auto_evict *self = state;
     struct auto_block *record = &self->records[block];
     ff__inners_block_freed(state, block);
-    if (record->gone)
-        ff__dead_freed(&self->dead, record->life);
     if (record->named || record->gone) /* otherwise what was never written stays unallocated */
         *record = (struct auto_block){0};
 }
 
 /* ---- victims ---- */
-
-/* Where the kernels' processors copy, forest-plus begins, and only lasting regret takes victims
- * from it: it evicts neighbours one after the other, so that they come back in pairs, with fewer
- * faults for the same bytes. Of a linear range it evicts what came last, which a small device is
- * still using. */
-static void start_shares(struct auto_evict *self, const struct ff_view *view, uint32_t tier) {
-    bool is_small = view->capacity[tier] < SMALL * FF_BLOCK_PAGES;
-    if (view->copies_on_processors)
-        ff__regret_start(&self->regret, self->probe, is_small ? 0 : 1, STEP_OF_COPIES);
-    else
-        ff__regret_start(&self->regret, self->probe, 0.5, FF__REGRET_STEP);
-}
 
 /* Of a dead block's coming back, as a part of a living one's. It is a fault, and where the kernels'
  * processors copy, they write zeros instead. */
@@ -148,27 +135,34 @@ static double dead_cost(const struct ff_view *view, uint32_t tier) {
            (double)ff_view_faults_ns(view, tier, 1, FF_BLOCK_PAGES);
 }
 
+/* The first victims. Both evictors take turns until one of them has cost less. */
+static void start_trials(struct auto_evict *self, const struct ff_view *view, uint32_t tier) {
+    ff__bandit_start(&self->shares, false, 1, self->most);
+    ff__bandit_start(&self->dead, true, self->most, self->most);
+    self->dead_cost = dead_cost(view, tier);
+    self->has_begun = true;
+}
+
 /* Room for a block that comes as one of a pair is forest-plus's to make: it spares what is in use.
  */
 static enum evictor choose(const struct auto_evict *self, const struct ff_view *view,
                            const struct ff_evict_request *request) {
     if (ff_view_current_use(view, request->tier) > 0)
         return FORECAST;
-    return request->cause == FF_EVICT_FOR_PREFETCH || ff__regret_is_second(&self->regret) ? CLASSES
+    return request->cause == FF_EVICT_FOR_PREFETCH || ff__bandit_is_second(&self->shares) ? CLASSES
                                                                                           : KEEP;
 }
 
-static void name(struct auto_evict *self, uint32_t block, enum evictor evictor,
-                 enum ff__life life) {
+static void name(struct auto_evict *self, uint32_t block, enum evictor evictor, bool dead) {
     self->records[block].named = (uint8_t)(evictor + 1);
-    self->records[block].life = (uint8_t)life;
+    self->records[block].dead = dead;
 }
 
 static void ask(struct auto_evict *self, enum evictor evictor, const struct ff_view *view,
                 const struct ff_evict_request *request, struct ff_victim_list *victims) {
     policies[evictor]->pick(self->inners.at[evictor].state, view, request, victims);
     for (uint32_t i = 0; i < victims->count; i++)
-        name(self, victims->items[i].block, evictor, FF__ALIVE);
+        name(self, victims->items[i].block, evictor, false);
 }
 
 static bool is_dead(const struct ff_view *view, uint32_t tier, uint32_t block) {
@@ -183,21 +177,19 @@ static bool ask_for_dead(struct auto_evict *self, const struct ff_view *view,
     uint32_t dead = 0;
     policies[FORECAST]->pick(self->inners.at[FORECAST].state, view, request, victims);
     while (dead < victims->count && is_dead(view, request->tier, victims->items[dead].block))
-        name(self, victims->items[dead++].block, FORECAST, FF__DEAD);
+        name(self, victims->items[dead++].block, FORECAST, true);
     victims->count = dead;
-    self->dead.any = dead > 0;
+    self->any_dead = dead > 0;
     return dead > 0;
 }
 
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     struct auto_evict *self = state;
-    if (self->regret.step == 0) { /* the first victims */
-        start_shares(self, view, request->tier);
-        self->dead.cost = dead_cost(view, request->tier);
-    }
+    if (!self->has_begun)
+        start_trials(self, view, request->tier);
     enum evictor evictor = choose(self, view, request);
-    if (evictor != FORECAST && ff__dead_first(&self->dead) &&
+    if (evictor != FORECAST && self->any_dead && ff__bandit_is_second(&self->dead) &&
         ask_for_dead(self, view, request, victims))
         return;
     ask(self, evictor, view, request, victims);
@@ -211,13 +203,13 @@ static uint64_t reserve(void *state, const struct ff_view *view) {
 
 static bool report(const void *state, uint32_t index, struct ff_finding *finding) {
     const struct auto_evict *self = state;
-    if (index >= EVICTORS + (self->dead.left > 0) || self->evictions == 0)
+    if (index >= EVICTORS + (self->dead_left > 0) || self->evictions == 0)
         return false;
     finding->launch = finding->range = FF_NONE;
     if (index == EVICTORS)
         snprintf(finding->text, sizeof finding->text,
-                 "dead blocks left first %u times, by farthest (%u came back)", self->dead.left,
-                 self->dead.back);
+                 "dead blocks left first %u times, by farthest (%u came back)", self->dead_left,
+                 self->dead_back);
     else
         snprintf(finding->text, sizeof finding->text, "%s evicted %u times (%u came back)",
                  policies[index]->base.name, self->by[index], self->back[index]);
@@ -229,7 +221,7 @@ const struct ff_evict_policy ff__evict_auto = {
         {
             .name = "auto",
             .summary = "farthest where uses are predicted; else keep or forest-plus, whichever "
-                       "regrets less",
+                       "costs less",
             .api = FF_POLICY_API,
             .sees = FF_SEES_FAULTS | FF_SEES_LAUNCHES,
             .controls = FF_CONTROLS_VICTIMS,

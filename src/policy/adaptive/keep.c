@@ -1,12 +1,11 @@
-/* Evicts the oldest block or one of the newest, whichever has caused less regret. Ours.
+/* Evicts the oldest block or one of the newest, whichever comes back less or later. Ours.
  *
  * Faults alone do not tell whether a resident block is used. If a program iterates over more data
  * than fits, the oldest block is the next one to be used, and evicting the newest keeps a part of
  * the data; once the program works on other data, the kept blocks are dead, and the oldest must go.
- * So blocks are evicted from both ends of the order, at shares that follow regret
- * (adaptive/regret.h).
- */
-#include "policy/adaptive/regret.h"
+ * So blocks are evicted from both ends of the order, and mostly from that whose victims cost less
+ * (common/bandit.h). */
+#include "policy/common/bandit.h"
 #include "policy/common/migration_order.h"
 #include "policy/common/reserve.h"
 #include "policy/registry.h"
@@ -43,7 +42,7 @@ struct keep {
     struct keep_block *records;
     uint32_t evictions, by_end[ENDS], back_by_end[ENDS];
     uint32_t spare_least, spare;
-    struct ff__regret regret; /* the second way is to evict one of the newest */
+    struct ff__bandit ends; /* the second way is to evict one of the newest */
 };
 
 static int init(void *state, const struct ff_policy_env *env) {
@@ -52,7 +51,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     keep->records = env->block_state;
     ff__reserve_start(&keep->reserve, env);
     keep->spare = keep->spare_least = (uint32_t)env->params[PARAM_SPARE];
-    ff__regret_start(&keep->regret, env->params[PARAM_PROBE], 0.5, FF__REGRET_STEP);
+    ff__bandit_start(&keep->ends, false, 1, 100 / (uint32_t)env->params[PARAM_PROBE]);
     return 0;
 }
 
@@ -72,7 +71,8 @@ static void has_come_back(struct keep *keep, uint64_t capacity, struct keep_bloc
     if (soon && record->gone == END_NEWEST && keep->spare < used_of(keep)->count / 2)
         keep->spare++;
     else
-        ff__regret_came_back(&keep->regret, record->gone == END_NEWEST, absence, capacity);
+        ff__bandit_cost(&keep->ends, record->gone == END_NEWEST,
+                        ff__bandit_late(absence, capacity));
     record->hot = soon;
     record->gone = END_NONE;
 }
@@ -90,7 +90,7 @@ static void has_left(struct keep *keep, uint64_t capacity, struct keep_block *re
     uint32_t ease = (uint32_t)(EASE * (double)capacity / FF_BLOCK_PAGES) + 1;
     enum end end = record->named;
     keep->by_end[end]++;
-    ff__regret_evicted(&keep->regret, end == END_NEWEST);
+    ff__bandit_used(&keep->ends, end == END_NEWEST);
     if (end == END_NEWEST && keep->by_end[end] % ease == 0 && keep->spare > keep->spare_least)
         keep->spare--;
     record->left = ++keep->evictions;
@@ -142,7 +142,7 @@ static bool name_newest(struct keep *keep, const struct ff_view *view,
 static void pick(void *state, const struct ff_view *view, const struct ff_evict_request *request,
                  struct ff_victim_list *victims) {
     struct keep *keep = state;
-    if (ff__regret_is_second(&keep->regret) && !name_newest(keep, view, request, victims))
+    if (ff__bandit_is_second(&keep->ends) && !name_newest(keep, view, request, victims))
         return;
     for (uint32_t block = ff__order_next(&keep->order, FF_NONE); block != FF_NONE;
          block = ff__order_next(&keep->order, block))

@@ -1,0 +1,42 @@
+#include "policy/common/bandit.h"
+
+#define KEPT                                                                                       \
+    (1 - 1.0 / FF__BANDIT_MEMORY) /* of what is known of a way, when it is used once more */
+
+void ff__bandit_start(struct ff__bandit *bandit, bool second, uint32_t first, uint32_t most) {
+    *bandit =
+        (struct ff__bandit){.first = first, .most = most, .interval = first, .second = second};
+}
+
+static double mean(const struct ff__bandit *bandit, bool second) {
+    return bandit->uses[second] > 0 ? bandit->cost[second] / bandit->uses[second] : 0;
+}
+
+bool ff__bandit_is_second(const struct ff__bandit *bandit) {
+    return bandit->second != (bandit->since >= bandit->interval);
+}
+
+static void follow_other(struct ff__bandit *bandit) {
+    bandit->second = !bandit->second;
+    bandit->interval = bandit->first;
+    bandit->since = 0;
+}
+
+static void other_was_tried(struct ff__bandit *bandit, bool lost) {
+    bandit->since = 0;
+    if (lost)
+        bandit->interval =
+            bandit->interval < bandit->most / 2 ? 2 * bandit->interval : bandit->most;
+}
+
+void ff__bandit_used(struct ff__bandit *bandit, bool second) {
+    bandit->cost[second] *= KEPT;
+    bandit->uses[second] = bandit->uses[second] * KEPT + 1;
+    double lead = mean(bandit, !bandit->second) - mean(bandit, bandit->second);
+    if (lead < 0)
+        follow_other(bandit);
+    else if (second == bandit->second)
+        bandit->since++;
+    else
+        other_was_tried(bandit, lead > 0);
+}
