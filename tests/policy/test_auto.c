@@ -282,14 +282,15 @@ static void test_ways(void **state) {
     (void)state;
     /* too few to be sure */
     assert_in_range(iterate(1, 10, false, 1000, 500), 0, 3);
-    /* ahead from its trial on, which comes in the second iteration */
-    assert_in_range(iterate(40, 10, false, 1000, 500), 8 * 40, 9 * 40);
-    /* one trial of an iteration, and one that is given up when kernels recur */
-    assert_int_equal(iterate(40, 10, false, 1000, 1100), 40);
-    assert_in_range(iterate(40, 10, false, 1000, 1900), 1, 39);
+    /* the slower way is tried every other turn at first, then more rarely */
+    assert_in_range(iterate(40, 10, false, 1000, 500), 6 * 40, 8 * 40);
+    assert_in_range(iterate(40, 80, false, 1000, 500), 72 * 40, 76 * 40);
+    assert_in_range(iterate(40, 10, false, 1000, 1100), 2 * 40, 4 * 40);
+    assert_in_range(iterate(40, 80, false, 1000, 1100), 4 * 40, 8 * 40);
     /* where transfers are copies, the first trial is late */
     assert_int_equal(iterate(40, 16, true, 1000, 500), 0);
-    assert_in_range(iterate(40, 20, true, 1000, 500), 3 * 40, 4 * 40);
+    assert_in_range(iterate(40, 20, true, 1000, 500), 2 * 40, 4 * 40);
+    assert_in_range(iterate(40, 80, true, 1000, 1100), 40, 3 * 40);
 }
 
 /* There is no forecast for a launch that nothing has been learned of. */

@@ -7,24 +7,20 @@
  * takes them from that. So both ways are tried in turns on launches that recur, and compared by the
  * time that launches with the same execution IDs took. */
 #include "policy/adaptive/sparse.h"
+#include "policy/common/bandit.h"
 #include "policy/common/inner.h"
 #include "policy/registry.h"
 
 #include <stdio.h>
 
-/* Launches that recur until it is decided anew: as many as there are execution IDs, an iteration of
- * a program that iterates, within these bounds */
-#define TURN_MIN    8u
-#define TURN_MAX    16384u
-#define MUCH_SLOWER 1.5 /* times the time of the other way: ends a trial at once */
-#define SETTLING    2u  /* launches after a change that are not counted */
-/* Turns until the other way is tried again: doubled each time that it lost, up to the second. */
-#define RETRY     4u
-#define RETRY_MAX 64u
-/* Turns until the first trial where transfers are the work of the processors that compute */
-#define FIRST_TRIAL 16u
-#define BETTER      0.98 /* of the time of the other way, to be called better */
-#define WEIGHT      0.5  /* of the latest launch in a mean */
+/* Launches that recur in a turn: as many as there are execution IDs, an iteration of a program that
+ * iterates, and no fewer than this. */
+#define TURN_LEAST 8u
+#define SETTLING   2u  /* launches after a change that are not counted */
+#define WEIGHT     0.5 /* of the latest launch in a mean */
+#define MOST       64u /* turns of one way to one of the other */
+/* The same at first, where transfers are the work of the processors that compute. */
+#define FIRST_OF_COPIES 16u
 
 enum way { REACT, AHEAD, WAYS };
 enum inner { FOREST, CORRELATION };
@@ -48,11 +44,11 @@ struct device_turns {
     uint64_t begun_ns;
     bool recurs; /* its execution ID has run before */
     enum way way;
-    uint32_t turn;         /* launches of this turn that had been known before */
-    uint32_t since;        /* launches since the latest change */
-    uint32_t wait;         /* turns until the other way is tried; 0: it is being tried */
-    uint32_t retry;        /* what `wait` began with after the latest trial */
-    double total_ns[WAYS]; /* of all execution IDs whose time is known for both ways */
+    uint32_t turn;  /* launches of this turn that had been known before */
+    uint32_t since; /* launches since the latest change */
+    double ns;      /* of this turn's launches whose time is known for both ways */
+    double mean_ns; /* what they take in the mean of both ways */
+    struct ff__bandit bandit;
     uint32_t ids, launches[WAYS], changes;
 };
 
@@ -88,7 +84,7 @@ static int init(void *state, const struct ff_policy_env *env) {
     self->fixed = env->params[PARAM_WAY] != 0;
     for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
         self->devices[tier] = (struct device_turns){
-            .launch = FF_NONE, .retry = RETRY, .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
+            .launch = FF_NONE, .way = env->params[PARAM_WAY] == 2 ? AHEAD : REACT};
     int status = start_forest(self, env);
     if (!status)
         status = ff__inners_start(&self->inners, &ff__prefetch_correlation_plus.base,
@@ -100,39 +96,25 @@ static int init(void *state, const struct ff_policy_env *env) {
 
 /* ---- which way ---- */
 
-static void change(struct device_turns *device) {
-    device->way = device->way == REACT ? AHEAD : REACT;
+/* Where the kernels' processors copy, prefetching takes the time that it saves from the kernels. */
+static void start_turns(struct device_turns *device, const struct ff_view *view) {
+    ff__bandit_start(&device->bandit, false, view->copies_on_processors ? FIRST_OF_COPIES : 1,
+                     MOST);
+}
+
+/* The turn's time counts in relation to what the same launches take in the mean of both ways. */
+static void end_turn(struct device_turns *device) {
+    enum way way = device->way;
+    ff__bandit_cost(&device->bandit, way == AHEAD,
+                    device->mean_ns > 0 ? device->ns / device->mean_ns : 1);
+    ff__bandit_used(&device->bandit, way == AHEAD);
+    device->way = ff__bandit_is_second(&device->bandit) ? AHEAD : REACT;
+    device->turn = 0;
+    device->ns = device->mean_ns = 0;
+    if (device->way == way)
+        return;
     device->changes++;
     device->since = 0;
-}
-
-/* Turns until the first trial. Where the kernels' processors copy, prefetching takes the time that
- * it saves from the kernels. */
-static uint32_t first_wait(const struct ff_view *view) {
-    return view->copies_on_processors ? FIRST_TRIAL : 1;
-}
-
-/* Follows the better way. Where that is the one that was followed before the trial, the next trial
- * is later. */
-static void decide(struct device_turns *device) {
-    enum way other = device->way == REACT ? AHEAD : REACT;
-    bool worse = device->total_ns[other] < BETTER * device->total_ns[device->way];
-    bool better = device->total_ns[device->way] < BETTER * device->total_ns[other];
-    if (device->wait == 0) {
-        device->retry = better ? RETRY : 2 * device->retry;
-        device->retry = device->retry < RETRY_MAX ? device->retry : RETRY_MAX;
-        device->wait = device->retry;
-        if (!better)
-            change(device);
-    } else if (worse || --device->wait == 0) {
-        device->wait = worse ? device->retry : 0;
-        change(device);
-    }
-}
-
-/* What a device's totals count of it. */
-static double both(const struct launch_timing *timing, enum way way) {
-    return timing->ns[REACT] > 0 && timing->ns[AHEAD] > 0 ? (double)timing->ns[way] : 0;
 }
 
 static struct launch_timing *timing_of(const struct auto_prefetch *self,
@@ -141,28 +123,23 @@ static struct launch_timing *timing_of(const struct auto_prefetch *self,
     return &self->timings[number * FF_LAUNCH_SLOTS + ff_launch_slot(id)];
 }
 
-/* The first launch of an ID is not counted: much of what it uses comes for the first time. An ID
- * that takes another's slot takes it out of the totals. */
+/* The first launch of an ID is not counted: much of what it uses comes for the first time. */
 static void note_time(struct device_turns *device, struct launch_timing *timing, uint32_t id,
                       double ns) {
-    const struct launch_timing before = *timing;
-    device->ids += before.id == 0;
     float *mean = &timing->ns[device->way];
-    if (before.id != id + 1)
+    device->ids += timing->id == 0;
+    if (timing->id != id + 1)
         *timing = (struct launch_timing){.id = id + 1};
     else
         *mean = (float)(*mean > 0 ? (1 - WEIGHT) * (double)*mean + WEIGHT * ns : ns);
-    for (enum way way = REACT; way < WAYS; way++)
-        device->total_ns[way] += both(timing, way) - both(&before, way);
+    if (timing->ns[REACT] > 0 && timing->ns[AHEAD] > 0) {
+        device->ns += (double)*mean;
+        device->mean_ns += (double)(timing->ns[REACT] + timing->ns[AHEAD]) / 2;
+    }
 }
 
 static bool is_over(const struct device_turns *device) {
-    enum way other = device->way == REACT ? AHEAD : REACT;
-    bool much_slower = device->total_ns[device->way] > MUCH_SLOWER * device->total_ns[other];
-    uint32_t ids = device->ids < TURN_MAX ? device->ids : TURN_MAX;
-    bool first = device->changes == 0 && device->wait == 1; /* nothing to compare with yet */
-    return device->turn >= TURN_MIN &&
-           (first || device->turn >= ids || (device->wait == 0 && much_slower));
+    return device->turn >= TURN_LEAST && device->turn >= device->ids;
 }
 
 static void end_launch(struct auto_prefetch *self, struct device_turns *device, uint64_t now_ns) {
@@ -173,10 +150,8 @@ static void end_launch(struct auto_prefetch *self, struct device_turns *device, 
     device->turn += device->recurs;
     if (device->since++ >= SETTLING || device->changes == 0)
         note_time(device, timing, id, (double)(now_ns - device->begun_ns));
-    if (self->fixed || !is_over(device))
-        return;
-    device->turn = 0;
-    decide(device);
+    if (!self->fixed && is_over(device))
+        end_turn(device);
 }
 
 static void on_launch(void *state, const struct ff_view *view, const struct ff_launch_event *event,
@@ -186,7 +161,7 @@ static void on_launch(void *state, const struct ff_view *view, const struct ff_l
     ff__sparse_launch(&self->sparse, event);
     if (event->begins) {
         if (device->ids == 0)
-            device->wait = first_wait(view);
+            start_turns(device, view);
         device->launch = event->launch;
         device->begun_ns = view->now_ns;
         device->recurs = timing_of(self, device, event->launch)->id == event->launch + 1;

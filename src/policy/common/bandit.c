@@ -9,7 +9,13 @@ void ff__bandit_start(struct ff__bandit *bandit, bool second, uint32_t first, ui
 }
 
 static double mean(const struct ff__bandit *bandit, bool second) {
-    return bandit->uses[second] > 0 ? bandit->cost[second] / bandit->uses[second] : 0;
+    return bandit->cost[second] / bandit->uses[second];
+}
+
+/* What the way that is followed costs less than the other one; 0: one has not been used yet. */
+static double lead(const struct ff__bandit *bandit) {
+    bool known = bandit->uses[0] > 0 && bandit->uses[1] > 0;
+    return known ? mean(bandit, !bandit->second) - mean(bandit, bandit->second) : 0;
 }
 
 bool ff__bandit_is_second(const struct ff__bandit *bandit) {
@@ -32,11 +38,11 @@ static void other_was_tried(struct ff__bandit *bandit, bool lost) {
 void ff__bandit_used(struct ff__bandit *bandit, bool second) {
     bandit->cost[second] *= KEPT;
     bandit->uses[second] = bandit->uses[second] * KEPT + 1;
-    double lead = mean(bandit, !bandit->second) - mean(bandit, bandit->second);
-    if (lead < 0)
+    double ahead = lead(bandit);
+    if (ahead < 0)
         follow_other(bandit);
     else if (second == bandit->second)
         bandit->since++;
     else
-        other_was_tried(bandit, lead > 0);
+        other_was_tried(bandit, ahead > 0);
 }

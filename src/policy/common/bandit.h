@@ -4,8 +4,8 @@
  * The way whose mean cost has been less is followed. The other one is tried now and then, because
  * what runs may change: half as often each time that it has lost. As in other bandits (Auer et al.,
  * Machine Learning, 2002) exploration becomes rare; it does not end, and what is older than a few
- * uses is forgotten, since costs change. A way is believed to cost nothing until it has cost
- * something, so that it is tried. */
+ * uses is forgotten, since costs change. Where costs come late, a use has cost nothing until then.
+ */
 #ifndef FF_POLICY_COMMON_BANDIT_H
 #define FF_POLICY_COMMON_BANDIT_H
 
