@@ -420,6 +420,36 @@ static void a_stream_that_did_not_join(void **state) {
     OK(cuEventDestroy_v2(event));
 }
 
+/* What a stream has recorded that is destroyed meanwhile stays, and must be joined. */
+static void a_stream_ends_in_a_capture(void **state) {
+    CUevent fork, join;
+    CUstream third;
+    CUgraph graph;
+    (void)state;
+    OK(cuEventCreate(&fork, 0));
+    OK(cuEventCreate(&join, 0));
+    for (int joins = 0; joins < 2; joins++) {
+        OK(cuStreamCreate(&third, CU_STREAM_NON_BLOCKING));
+        begin_capture(CU_STREAM_CAPTURE_MODE_GLOBAL);
+        mix(word, 1, stream);
+        OK(cuEventRecord(fork, stream));
+        OK(cuStreamWaitEvent(third, fork, 0));
+        mix(word, 2, third);
+        OK(cuEventRecord(join, third));
+        OK(cuStreamDestroy_v2(third));
+        if (joins)
+            OK(cuStreamWaitEvent(stream, join, 0));
+        else
+            GIVES(ERROR_STREAM_CAPTURE_UNJOINED, cuStreamEndCapture(stream, &graph));
+    }
+    mix(word, 3, stream);
+    graph = end_capture();
+    assert_int_equal(run(graph), mixed("123"));
+    OK(cuGraphDestroy(graph));
+    OK(cuEventDestroy_v2(fork));
+    OK(cuEventDestroy_v2(join));
+}
+
 static void call_back(CUstream of, CUresult status, void *user) {
     (void)of, (void)status, (void)user;
 }
@@ -593,6 +623,7 @@ int main(void) {
                                        cmocka_unit_test(a_stream_is_captured),
                                        cmocka_unit_test(streams_fork_and_join),
                                        cmocka_unit_test(a_stream_that_did_not_join),
+                                       cmocka_unit_test(a_stream_ends_in_a_capture),
                                        cmocka_unit_test(what_a_capture_forbids),
                                        cmocka_unit_test(a_mode_says_which_threads_it_forbids),
                                        cmocka_unit_test(a_capture_can_be_looked_into),

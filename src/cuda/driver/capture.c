@@ -11,6 +11,7 @@ static void release(struct ff__cuda_capture *capture) {
     if (capture != NULL && --capture->users == 0) {
         if (capture->graph != NULL)
             ff__cuda_graph_free(capture->graph);
+        free(capture->left);
         free(capture);
     }
 }
@@ -249,19 +250,26 @@ static CUresult find_joined(CUstream origin, bool *is_joined) {
     return result;
 }
 
+static bool are_joined(CUgraphNode *nodes, uint32_t count, const bool *is_joined) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_joined[nodes[i]->place])
+            return false;
+    return true;
+}
+
 /* Whether the origin's stream comes behind all that the other streams have recorded. */
 static CUresult check_joined(CUstream origin) {
     bool *is_joined = calloc(origin->capture->graph->count + 1, sizeof *is_joined);
     if (is_joined == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = find_joined(origin, is_joined);
+    bool all = are_joined(origin->capture->left, origin->capture->left_count, is_joined);
     for (CUcontext context = ff__cuda_contexts; context != NULL; context = context->next)
         for (CUstream stream = context->streams; stream != NULL; stream = stream->next)
-            for (uint32_t i = 0; stream->capture == origin->capture && i < stream->tail_count; i++)
-                if (result == CUDA_SUCCESS && !is_joined[stream->tail[i]->place])
-                    result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+            all = all && (stream->capture != origin->capture ||
+                          are_joined(stream->tail, stream->tail_count, is_joined));
     free(is_joined);
-    return result;
+    return result != CUDA_SUCCESS || all ? result : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
 static CUresult end(CUstream stream, CUgraph *out) {
@@ -301,12 +309,20 @@ CUresult cuStreamEndCapture(CUstream name, CUgraph *graph) {
 }
 
 void ff__cuda_capture_drop(CUstream stream) {
+    struct ff__cuda_capture *capture = stream->capture;
     CUgraph graph;
-    if (stream->capture == NULL)
+    if (capture == NULL)
         return;
-    stream->capture->is_invalid = true;
-    if (end(stream, &graph) == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED)
-        leave(stream);
+    if (capture->origin == stream) {
+        capture->is_invalid = true;
+        end(stream, &graph);
+        return;
+    }
+    for (uint32_t i = 0; i < stream->tail_count; i++)
+        if (ff__cuda_nodes_add(&capture->left, &capture->left_count, stream->tail[i]) !=
+            CUDA_SUCCESS)
+            capture->is_invalid = true;
+    leave(stream);
 }
 
 /* ---- what a program asks ---- */

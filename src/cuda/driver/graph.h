@@ -91,7 +91,9 @@ struct ff__cuda_capture {
     const void *thread; /* that began it */
     uint64_t id;
     bool is_invalid;
-    uint32_t users; /* streams and events */
+    uint32_t users;    /* streams and events */
+    CUgraphNode *left; /* what streams that took part recorded last before they ended */
+    uint32_t left_count;
 };
 
 /* Instead of a stream's queue: a node behind what the stream has recorded last. */
@@ -106,7 +108,7 @@ CUresult ff__cuda_capture_wait(CUstream stream, CUevent event);
 /* Work of the legacy stream would make it wait for blocking streams, of which none may be captured:
  * CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, and the capture is invalid. */
 CUresult ff__cuda_capture_check(CUstream stream);
-/* The stream ends; so does its capture. */
+/* The stream ends, and so does the capture that it began. One that it takes part in goes on. */
 void ff__cuda_capture_drop(CUstream stream);
 void ff__cuda_captured_forget(CUevent event);
 
