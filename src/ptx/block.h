@@ -19,6 +19,7 @@ struct ff__ptx_grid {
     uint32_t blocks[3], threads[3];
     uint32_t dynamic_shared; /* bytes */
     enum ff__ptx_schedule schedule;
+    struct ff__ptx_heap *heap; /* or NULL */
     const uint8_t *parameters; /* aligned to 16 bytes */
     const struct ff_ptx_services *services;
 };

@@ -97,6 +97,16 @@ static bool builtin(struct ff__ptx_emit *emit, const char *name, const struct ca
             parts[0], parts[1], parts[2], parts[3]);
         return true;
     }
+    if (strcmp(name, "malloc") == 0 && call->results != NULL) {
+        ff__ptx_line(&emit->body, "P%u[0] = block->services->take(block, P%u[0]);",
+                     argument(emit, call->results, 0), argument(emit, call->arguments, 0));
+        return true;
+    }
+    if (strcmp(name, "free") == 0) {
+        ff__ptx_line(&emit->body, "block->services->give(block, P%u[0]);",
+                     argument(emit, call->arguments, 0));
+        return true;
+    }
     return false;
 }
 

@@ -10,6 +10,7 @@
 #include "base/scratch.h"
 #include "ptx/block.h"
 #include "ptx/fault.h"
+#include "ptx/heap.h"
 #include "ptx/operands.h"
 #include "ptx/program.h"
 #include "ptx/record.h"
@@ -27,6 +28,7 @@ struct arguments {
     bool cooperative;
     enum ff__ptx_schedule schedule;
     struct ff_context *records; /* NULL: accesses are not recorded */
+    struct ff__ptx_heap *heap;  /* NULL: malloc() has nothing to give */
     uint8_t parameters[];
 };
 
@@ -57,6 +59,18 @@ static void faulted(void *self, const void *address) {
     ff__ptx_block_fail(
         running, "kernel '%s', block (%u, %u, %u): an access to %p, which is no memory",
         running->grid->name, block->ctaid[0], block->ctaid[1], block->ctaid[2], address);
+}
+
+static uint64_t taken(const struct ff_ptx_block *block, uint64_t size) {
+    struct ff__ptx_heap *heap = running_of(block)->grid->heap;
+    return heap != NULL ? (uint64_t)(uintptr_t)ff__ptx_heap_take(heap, size) : 0;
+}
+
+static void given(const struct ff_ptx_block *block, uint64_t address) {
+    struct ff__ptx_heap *heap = running_of(block)->grid->heap;
+    void *piece = (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
+    if (heap != NULL ? !ff__ptx_heap_give(heap, piece) : address != 0)
+        failed(block, "free() of what malloc() has not given out");
 }
 
 static void accessed(const struct ff_ptx_block *block, const struct ff_ptx_lanes *lanes,
@@ -182,7 +196,8 @@ static struct ff__ptx_grid grid_of(const struct arguments *arguments) {
     struct ff__ptx_grid grid = {.code = arguments->kernel->code,
                                 .name = arguments->kernel->name,
                                 .dynamic_shared = arguments->shared,
-                                .schedule = arguments->schedule};
+                                .schedule = arguments->schedule,
+                                .heap = arguments->heap};
     memcpy(grid.blocks, arguments->blocks, sizeof grid.blocks);
     memcpy(grid.threads, arguments->threads, sizeof grid.threads);
     return grid;
@@ -197,6 +212,8 @@ static void run_in(uint8_t *memory, const struct memory *layout, struct ff__ptx_
     services.fail = failed;
     services.assertion = asserted;
     services.access = accessed;
+    services.take = taken;
+    services.give = given;
     grid->services = &services;
     grid->parameters = memory + layout->parameters;
     memcpy(memory + layout->parameters, arguments->parameters, arguments->kernel->parameter_size);
@@ -247,6 +264,14 @@ static void run(const struct ff_work *work, void *argument) {
 
 /* ---- launching ---- */
 
+bool ff__ptx_allocates(const struct ff__ptx_program *program) {
+    const struct ff__ptx_module *module = program->module;
+    for (uint32_t i = 0; i < module->function_count; i++)
+        if (module->functions[i].is_declaration && strcmp(module->functions[i].name, "malloc") == 0)
+            return true;
+    return false;
+}
+
 static int check_sizes(const struct ff__ptx_kernel *kernel, const struct ff__ptx_launch *launch,
                        struct ff_error *error) {
     uint64_t threads = block_count(launch->block), blocks = block_count(launch->grid);
@@ -286,6 +311,7 @@ static struct arguments *make_arguments(struct ff_context *context,
     arguments->shared = launch->shared;
     arguments->cooperative = launch->cooperative;
     arguments->schedule = launch->schedule;
+    arguments->heap = launch->heap;
     if (ff_records_accesses(context))
         arguments->records = context;
     memcpy(arguments->parameters, launch->parameters, kernel->parameter_size);

@@ -24,6 +24,7 @@ struct ff__ptx_options {
 };
 
 struct ff__ptx_program; /* a loaded module */
+struct ff__ptx_heap;    /* heap.h */
 struct ff__ptx_kernel;
 
 /* A kernel is compiled when it is first used, with small ones that stand beside it, unless the
@@ -46,12 +47,17 @@ int ff__ptx_kernel(struct ff__ptx_program *program, const char *name, struct ff_
 int ff__ptx_symbol(struct ff__ptx_program *program, const char *name, void **address, size_t *size,
                    struct ff_error *error);
 
+/* Whether code of the program may call malloc(). */
+bool ff__ptx_allocates(const struct ff__ptx_program *program);
+
 struct ff__ptx_launch {
     uint32_t grid[3], block[3];
     uint32_t shared;        /* bytes of dynamic shared memory */
     const void *parameters; /* the block of parameters, laid out as PTX says; copied */
     size_t parameter_size;
     bool cooperative; /* all thread blocks advance together */
+    struct ff__ptx_heap
+        *heap; /* of malloc(): in managed memory, the same for all launches; or NULL */
     enum ff__ptx_schedule schedule;
 };
 /* The stream is one of the context. Operands are the words of the parameters that lie in managed

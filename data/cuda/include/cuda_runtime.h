@@ -23,6 +23,12 @@
 #endif
 
 #ifdef __CUDA__
+/* Of a heap of cudaLimitMallocHeapSize bytes; before <new>, which calls them. */
+extern "C" {
+__device__ void *malloc(size_t size) noexcept;
+__device__ void free(void *memory) noexcept;
+}
+
 /* What programs have from this header without asking */
 #include <assert.h>
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "cuda/driver/graph.h"
 
 #include "preload/preload.h"
+#include "ptx/heap.h"
 
 #include <stdlib.h>
 
@@ -78,6 +79,8 @@ void ff__cuda_context_end(CUcontext context) {
     while (context->modules != NULL)
         ff__cuda_module_end(context->modules);
     ff__cuda_free_all(context);
+    ff__ptx_heap_free(context->heap);
+    context->heap = NULL;
 }
 
 /* ---- the API ---- */
@@ -254,8 +257,13 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
         return result;
     if (!is_limit(limit))
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
-    context->limits[limit] = value;
-    return CUDA_SUCCESS;
+    ff__lock_acquire(&ff__cuda_lock);
+    if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && context->heap != NULL)
+        result = CUDA_ERROR_INVALID_VALUE;
+    else
+        context->limits[limit] = value;
+    ff__lock_release(&ff__cuda_lock);
+    return result;
 }
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {

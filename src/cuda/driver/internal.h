@@ -79,7 +79,8 @@ struct CUctx_st {
     size_t limits[CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED + 1];
     CUfunc_cache cache_config;
     CUsharedconfig shared_config;
-    uint32_t peers; /* bits of devices */
+    uint32_t peers;            /* bits of devices */
+    struct ff__ptx_heap *heap; /* of device code, in managed memory; NULL: not used yet */
 };
 
 /* By `next`; the lock is held. */
@@ -262,7 +263,8 @@ struct CUmod_st {
     uint32_t function_count;
     uint32_t version, arch; /* of the PTX */
     struct CUlib_st *library;
-    bool brings; /* what launches access is brought before they begin */
+    bool brings;    /* what launches access is brought before they begin */
+    bool allocates; /* its code may call malloc() */
 };
 
 /* An error of the context's kernels, if there is one: the context has it from now on. The lock is

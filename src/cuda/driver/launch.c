@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "preload/preload.h"
+#include "ptx/heap.h"
 #include "ptx/program.h"
 
 #include <stdlib.h>
@@ -60,6 +61,34 @@ static CUresult check_sizes(CUfunction function, const CUDA_KERNEL_NODE_PARAMS *
                : CUDA_SUCCESS;
 }
 
+/* The context's, made when code is first launched that may call malloc(). The lock is free. */
+static CUresult find_heap(CUcontext context, struct ff__ptx_heap **out) {
+    CUdeviceptr address;
+    ff__lock_acquire(&ff__cuda_lock);
+    *out = context->heap;
+    size_t size = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE];
+    ff__lock_release(&ff__cuda_lock);
+    if (*out != NULL || size == 0)
+        return CUDA_SUCCESS;
+    CUresult result =
+        ff__cuda_alloc(context, size, FF_CUDA_MANAGED, CU_MEM_ATTACH_GLOBAL, &address);
+    if (result != CUDA_SUCCESS)
+        return result;
+    void *memory = (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
+    struct ff__ptx_heap *heap = ff__ptx_heap_make(memory, size), *made = heap;
+    ff__lock_acquire(&ff__cuda_lock);
+    if (context->heap == NULL) {
+        context->heap = heap;
+        heap = NULL;
+    }
+    *out = context->heap;
+    ff__lock_release(&ff__cuda_lock);
+    if (heap != NULL || made == NULL) /* another thread was faster, or there is none */
+        ff__cuda_free(address);
+    ff__ptx_heap_free(heap);
+    return *out != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 /* A function of the processor runs once, whatever there is of it. */
 static CUresult native_of(CUfunction function, const CUDA_KERNEL_NODE_PARAMS *params,
                           const void *block, struct ff__cuda_command *out) {
@@ -91,6 +120,9 @@ CUresult ff__cuda_launch_of(const CUDA_KERNEL_NODE_PARAMS *params, bool cooperat
         return CUDA_ERROR_OUT_OF_MEMORY;
     result = params->extra != NULL ? from_buffer(function->code, params->extra, block)
                                    : from_pointers(function->code, params->kernelParams, block);
+    struct ff__ptx_heap *heap = NULL;
+    if (result == CUDA_SUCCESS && function->native == NULL && function->module->allocates)
+        result = find_heap(ff__cuda_current(), &heap);
     if (result == CUDA_SUCCESS && function->native != NULL)
         result = native_of(function, params, block, out);
     if (result != CUDA_SUCCESS)
@@ -105,7 +137,8 @@ CUresult ff__cuda_launch_of(const CUDA_KERNEL_NODE_PARAMS *params, bool cooperat
                               .shared = params->sharedMemBytes,
                               .parameters = block,
                               .parameter_size = size,
-                              .cooperative = cooperative}}};
+                              .cooperative = cooperative,
+                              .heap = heap}}};
     return CUDA_SUCCESS;
 }
 

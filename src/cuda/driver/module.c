@@ -177,6 +177,7 @@ static CUresult make_module(CUcontext context, const void *bytes, size_t size, C
     CUresult result = load_image(module, bytes, size);
     if (result == CUDA_SUCCESS)
         result = make_functions(module);
+    module->allocates = result == CUDA_SUCCESS && ff__ptx_allocates(module->program);
     if (result != CUDA_SUCCESS) {
         free_module(module);
         return result;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-    FF_PTX_ABI = 5,          /* of these structures; a cached module with another one is not used */
+    FF_PTX_ABI = 6,          /* of these structures; a cached module with another one is not used */
     FF_PTX_WARP = 32,        /* lanes of a warp */
     FF_PTX_MAX_LANES = 1024, /* threads of a block */
     FF_PTX_WORKSPACE = 256,  /* bytes for the barriers of a cooperative grid */
@@ -116,6 +116,9 @@ struct ff_ptx_services {
     void (*surface_store)(const struct ff_ptx_block *block, uint64_t object, uint32_t dimensions,
                           const int32_t *coordinates, uint32_t clamp, uint32_t size,
                           const void *in);
+    /* malloc(), free() */
+    uint64_t (*take)(const struct ff_ptx_block *block, uint64_t size);
+    void (*give)(const struct ff_ptx_block *block, uint64_t address);
 };
 
 /* A thread block while it runs. */
