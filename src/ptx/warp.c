@@ -92,7 +92,7 @@ static void find_sources_of(uint32_t wait, const struct ff_ptx_lanes *lanes, uin
     }
 }
 
-/* A lane that reads one which is not there gets its own value. */
+/* A lane that reads one which is not there gets 0: PTX leaves it open, and programs add it up. */
 static void shuffle(uint32_t wait, struct ff_ptx_lanes *lanes, uint32_t members) {
     const uint32_t *value = in_row(lanes, 1);
     uint32_t source[LANES], valid[LANES];
@@ -105,7 +105,7 @@ static void shuffle(uint32_t wait, struct ff_ptx_lanes *lanes, uint32_t members)
     }
     for (uint32_t left = members; left != 0; left &= left - 1) {
         uint32_t l = first_of(left);
-        lanes->out[l] = value[members & bits[source[l]] ? source[l] : l];
+        lanes->out[l] = members & bits[source[l]] ? value[source[l]] : 0;
         lanes->out[LANES + l] = valid[l];
     }
 }

@@ -53,6 +53,10 @@ compile "$source/tests/cuda/accuracy.cu" -o accuracy -Wall -Wextra -Werror
 compile "$source/tests/cuda/forms.cu" -o forms -Wall -Wextra -Werror
 compile --ptx "$source/tests/cuda/forms.cu" -o forms.ptx
 ./forms forms.ptx || fail "forms"
+compile "$source/tests/cuda/barriers.cu" -o barriers -Wall -Wextra -Werror
+./barriers || fail "barriers"
+compile "$source/tests/cuda/rounded.cu" -ffp-contract=off -o rounded -Wall -Wextra -Werror
+./rounded || fail "roundings"
 compile "$source/tests/cuda/heap.cu" -o heap -Wall -Wextra -Werror
 ./heap || fail "new and delete in kernels"
 compile --cuda 13 "$source/tests/cuda/forms_13.cu" -lcuda -lcublas -o forms_13 -Wall -Werror

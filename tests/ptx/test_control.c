@@ -93,7 +93,7 @@ static uint32_t masks(uint32_t thread, uint32_t n) {
     if (lane >= n)
         value = first + 31;
     else
-        value = lane < 31 ? (lane + 1 < n ? thread + 1 : thread) + 5000 : thread;
+        value = lane < 31 ? (lane + 1 < n ? thread + 1 : 0) + 5000 : thread;
     return value + 100000;
 }
 

@@ -90,7 +90,7 @@ static void shuffle_twin(const struct warp *warp, uint32_t wait, uint32_t member
         }
         if (!pval)
             j = lane;
-        expected[0][lane] = warp->in[1][is_in(members, (uint32_t)j) ? j : lane];
+        expected[0][lane] = is_in(members, (uint32_t)j) ? warp->in[1][j] : 0;
         expected[1][lane] = pval;
     }
 }

@@ -1,5 +1,5 @@
-/* Cooperative groups: blocks, tiles of a warp, the threads that are together, the grid, and any of
- * these; with reductions by shuffles. */
+/* Cooperative groups: blocks, tiles of a warp or of several, the threads that are together, the
+ * grid, and any of these; with reductions by shuffles. */
 #ifndef FF_CUDA_COOPERATIVE_GROUPS_H
 #define FF_CUDA_COOPERATIVE_GROUPS_H
 
@@ -13,8 +13,21 @@ namespace cooperative_groups {
 
 /* ---- the block ---- */
 
+/* What tiles of more than a warp need of a block's shared memory: a counter for each, and values of
+ * up to 8 bytes of their threads. */
+struct ff_cuda_tile_memory {
+    unsigned arrived[1024 / 64];
+};
+template <unsigned Threads = 1024> struct block_tile_memory : ff_cuda_tile_memory {
+    unsigned long long values[Threads];
+};
+
 class thread_block {
+    ff_cuda_tile_memory *memory; /* of its tiles; or NULL */
+
   public:
+    FF_CUDA_MEMBER explicit thread_block(ff_cuda_tile_memory *of = nullptr) : memory(of) {}
+    FF_CUDA_MEMBER ff_cuda_tile_memory *ff_cuda_memory() const { return memory; }
     FF_CUDA_MEMBER static void sync() { __syncthreads(); }
     FF_CUDA_MEMBER static dim3 group_index() { return dim3(blockIdx); }
     FF_CUDA_MEMBER static dim3 thread_index() { return dim3(threadIdx); }
@@ -30,8 +43,24 @@ class thread_block {
 FF_CUDA_MEMBER thread_block this_thread_block() {
     return thread_block();
 }
+template <unsigned Threads>
+FF_CUDA_MEMBER thread_block this_thread_block(block_tile_memory<Threads> &memory) {
+    if (thread_block::thread_rank() == 0)
+        for (unsigned &arrived : memory.arrived)
+            arrived = 0;
+    thread_block::sync();
+    return thread_block(&memory);
+}
 
 /* ---- the grid ---- */
+
+/* `count` threads meet, one of which is the first one. All together add 2^31, so that the last to
+ * come turns the highest bit over, for which the others wait, and other bits are zeros again. */
+FF_CUDA_MEMBER void ff_cuda_meet(volatile unsigned *arrived, unsigned count, bool is_first) {
+    unsigned before = atomicAdd((unsigned *)arrived, is_first ? 0x80000000u - (count - 1) : 1u);
+    while (((*arrived ^ before) & 0x80000000u) == 0) {
+    }
+}
 
 /* Memory of a cooperative launch, zeros at first, whose second word counts at the barrier of its
  * grid; NULL in others. Drivers put its address into these registers. */
@@ -44,16 +73,9 @@ FF_CUDA_MEMBER volatile unsigned *ff_cuda_grid_memory() {
 
 /* Of a cooperative launch, in which all blocks run at the same time. */
 class grid_group {
-    /* All blocks together add 2^31, so that the last to come turns the highest bit over, for which
-     * the others wait, and the other bits are zeros again. */
     FF_CUDA_MEMBER static void meet() {
-        volatile unsigned *arrived = ff_cuda_grid_memory() + 1;
-        unsigned rest = (unsigned)num_blocks() - 1;
         __threadfence();
-        unsigned before =
-            atomicAdd((unsigned *)arrived, block_rank() == 0 ? 0x80000000u - rest : 1u);
-        while (((*arrived ^ before) & 0x80000000u) == 0) {
-        }
+        ff_cuda_meet(ff_cuda_grid_memory() + 1, (unsigned)num_blocks(), block_rank() == 0);
         __threadfence();
     }
 
@@ -105,8 +127,15 @@ template <class Group> class ff_cuda_warp_part {
         return (unsigned)__popc(self().lanes() & ((1u << ff_cuda_lane()) - 1));
     }
     FF_CUDA_MEMBER unsigned num_threads() const { return self().size(); }
+    /* Values of any type that is bytes go in words. */
     template <class T> FF_CUDA_MEMBER T shfl(T value, unsigned rank) const {
-        return __shfl_sync(self().lanes(), value, (int)self().lane_of(rank % self().size()));
+        unsigned words[(sizeof(T) + 3) / 4] = {};
+        int lane = (int)self().lane_of(rank % self().size());
+        __builtin_memcpy(words, &value, sizeof value);
+        for (unsigned &word : words)
+            word = __shfl_sync(self().lanes(), word, lane);
+        __builtin_memcpy(&value, words, sizeof value);
+        return value;
     }
     /* Past the end a thread keeps its own. */
     template <class T> FF_CUDA_MEMBER T shfl_down(T value, unsigned delta) const {
@@ -132,30 +161,88 @@ template <class Group> class ff_cuda_warp_part {
     }
 };
 
-template <unsigned Size, class Parent = void>
-class thread_block_tile : public ff_cuda_warp_part<thread_block_tile<Size, Parent>> {
-    static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0,
-                  "a tile has 1, 2, 4, 8, 16 or 32 threads");
-
-    FF_CUDA_MEMBER static unsigned first() { return ff_cuda_lane() / Size * Size; }
-
-  public:
-    FF_CUDA_MEMBER thread_block_tile() {}
-    template <class Other>
-    FF_CUDA_MEMBER thread_block_tile(const thread_block_tile<Size, Other> &) {}
+template <unsigned Size> struct ff_cuda_tile_place {
     FF_CUDA_MEMBER static unsigned size() { return Size; }
-    FF_CUDA_MEMBER static unsigned lanes() { return (0xffffffffu >> (32 - Size)) << first(); }
-    FF_CUDA_MEMBER static unsigned lane_of(unsigned rank) { return first() + rank; }
-    FF_CUDA_MEMBER static unsigned ranks(unsigned mask) { return (mask & lanes()) >> first(); }
     FF_CUDA_MEMBER static unsigned meta_group_size() {
         return (thread_block::num_threads() + Size - 1) / Size;
     }
     FF_CUDA_MEMBER static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
 };
 
+template <unsigned Size, class Parent = void, bool IsLarge = (Size > 32)>
+class thread_block_tile : public ff_cuda_warp_part<thread_block_tile<Size, Parent>>,
+                          public ff_cuda_tile_place<Size> {
+    static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile has a power of two of threads");
+
+    FF_CUDA_MEMBER static unsigned first() { return ff_cuda_lane() / Size * Size; }
+
+  public:
+    FF_CUDA_MEMBER thread_block_tile() {}
+    template <class Group> FF_CUDA_MEMBER explicit thread_block_tile(const Group &) {}
+    template <class Other>
+    FF_CUDA_MEMBER thread_block_tile(const thread_block_tile<Size, Other> &) {}
+    using ff_cuda_tile_place<Size>::size;
+    FF_CUDA_MEMBER static unsigned lanes() { return (0xffffffffu >> (32 - Size)) << first(); }
+    FF_CUDA_MEMBER static unsigned lane_of(unsigned rank) { return first() + rank; }
+    FF_CUDA_MEMBER static unsigned ranks(unsigned mask) { return (mask & lanes()) >> first(); }
+};
+
+/* Of several warps: its threads meet, and give each other values, in a block_tile_memory. */
 template <unsigned Size, class Parent>
-FF_CUDA_MEMBER thread_block_tile<Size, Parent> tiled_partition(const Parent &) {
-    return thread_block_tile<Size, Parent>();
+class thread_block_tile<Size, Parent, true> : public ff_cuda_tile_place<Size> {
+    static_assert(Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has a power of two of threads");
+
+    template <unsigned, class, bool> friend class thread_block_tile;
+    ff_cuda_tile_memory *memory;
+
+    FF_CUDA_MEMBER static unsigned first() { return thread_block::thread_rank() / Size * Size; }
+    FF_CUDA_MEMBER unsigned long long *value_of(unsigned rank) const {
+        return static_cast<block_tile_memory<> *>(memory)->values + first() + rank;
+    }
+
+  public:
+    FF_CUDA_MEMBER explicit thread_block_tile(const thread_block &block)
+        : memory(block.ff_cuda_memory()) {
+        if (!memory)
+            __trap();
+    }
+    template <class Other>
+    FF_CUDA_MEMBER thread_block_tile(const thread_block_tile<Size, Other, true> &other)
+        : memory(other.memory) {}
+    FF_CUDA_MEMBER static unsigned thread_rank() { return thread_block::thread_rank() % Size; }
+    FF_CUDA_MEMBER static unsigned num_threads() { return Size; }
+    FF_CUDA_MEMBER void sync() const {
+        __syncwarp();
+        __threadfence_block();
+        if (ff_cuda_lane() == 0)
+            ff_cuda_meet(&memory->arrived[first() / Size], Size / 32, thread_rank() == 0);
+        __threadfence_block();
+        __syncwarp();
+    }
+    template <class T> FF_CUDA_MEMBER T shfl(T value, unsigned rank) const {
+        static_assert(sizeof(T) <= 8, "values in tiles of several warps have up to 8 bytes");
+        __builtin_memcpy(value_of(thread_rank()), &value, sizeof value);
+        sync();
+        __builtin_memcpy(&value, value_of(rank % Size), sizeof value);
+        sync();
+        return value;
+    }
+    template <class T> FF_CUDA_MEMBER T shfl_down(T value, unsigned delta) const {
+        unsigned from = thread_rank() + delta;
+        return shfl(value, from < Size ? from : thread_rank());
+    }
+    template <class T> FF_CUDA_MEMBER T shfl_up(T value, unsigned delta) const {
+        return shfl(value, thread_rank() >= delta ? thread_rank() - delta : thread_rank());
+    }
+    template <class T> FF_CUDA_MEMBER T shfl_xor(T value, unsigned mask) const {
+        unsigned from = thread_rank() ^ mask;
+        return shfl(value, from < Size ? from : thread_rank());
+    }
+};
+
+template <unsigned Size, class Parent>
+FF_CUDA_MEMBER thread_block_tile<Size, Parent> tiled_partition(const Parent &parent) {
+    return thread_block_tile<Size, Parent>(parent);
 }
 
 /* The threads of a warp that are at the same place when the group is made. */

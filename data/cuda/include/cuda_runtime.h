@@ -47,6 +47,7 @@ __device__ void free(void *memory) noexcept;
 #include "farfault/elementary.h"
 #include "farfault/functions.h"
 #include "farfault/mixed.h"
+#include "farfault/rounded.h"
 #include "farfault/textures.h"
 #include "farfault/threads.h"
 #include "farfault/warps.h"

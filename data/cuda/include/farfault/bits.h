@@ -73,20 +73,14 @@ FF_CUDA_DEVICE long long __double_as_longlong(double x) {
 FF_CUDA_DEVICE double __longlong_as_double(long long x) {
     return __builtin_bit_cast(double, x);
 }
-FF_CUDA_DEVICE int __float2int_rz(float x) {
-    return __nvvm_f2i_rz(x);
+FF_CUDA_DEVICE double __hiloint2double(int high, int low) {
+    return __longlong_as_double((long long)high << 32 | (unsigned)low);
 }
-FF_CUDA_DEVICE int __float2int_rn(float x) {
-    return __nvvm_f2i_rn(x);
+FF_CUDA_DEVICE int __double2hiint(double x) {
+    return (int)(__double_as_longlong(x) >> 32);
 }
-FF_CUDA_DEVICE int __float2int_rd(float x) {
-    return __nvvm_f2i_rm(x);
-}
-FF_CUDA_DEVICE int __float2int_ru(float x) {
-    return __nvvm_f2i_rp(x);
-}
-FF_CUDA_DEVICE float __int2float_rn(int x) {
-    return (float)x;
+FF_CUDA_DEVICE int __double2loint(double x) {
+    return (int)__double_as_longlong(x);
 }
 
 #define FF_CUDA_LDG(type, builtin)                                                                 \

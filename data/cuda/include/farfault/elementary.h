@@ -257,32 +257,6 @@ FF_CUDA_DEVICE float fma(float a, float b, float c) {
     return fmaf(a, b, c);
 }
 
-/* ---- in the rounding that the name says, never made one with another ---- */
-
-FF_CUDA_DEVICE float __fadd_rn(float a, float b) {
-    return __nvvm_add_rn_f(a, b);
-}
-FF_CUDA_DEVICE float __fsub_rn(float a, float b) {
-    return __nvvm_add_rn_f(a, -b);
-}
-FF_CUDA_DEVICE float __fmul_rn(float a, float b) {
-    return __nvvm_mul_rn_f(a, b);
-}
-FF_CUDA_DEVICE float __fmaf_rn(float a, float b, float c) {
-    return __builtin_fmaf(a, b, c);
-}
-FF_CUDA_DEVICE float __fdiv_rn(float a, float b) {
-    return __nvvm_div_rn_f(a, b);
-}
-FF_CUDA_DEVICE double __dadd_rn(double a, double b) {
-    return __nvvm_add_rn_d(a, b);
-}
-FF_CUDA_DEVICE double __dmul_rn(double a, double b) {
-    return __nvvm_mul_rn_d(a, b);
-}
-FF_CUDA_DEVICE double __fma_rn(double a, double b, double c) {
-    return __builtin_fma(a, b, c);
-}
 FF_CUDA_DEVICE float __tanf(float x) {
     return __sinf(x) / __cosf(x);
 }

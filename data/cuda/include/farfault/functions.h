@@ -106,6 +106,12 @@ FF_CUDA_DEVICE float fmaf(float a, float b, float c) {
 FF_CUDA_DEVICE double fma(double a, double b, double c) {
     return __builtin_fma(a, b, c);
 }
+FF_CUDA_DEVICE double nan(const char *) {
+    return __builtin_nan("");
+}
+FF_CUDA_DEVICE float nanf(const char *) {
+    return __builtin_nanf("");
+}
 FF_CUDA_DEVICE int abs(int x) {
     return x < 0 ? -x : x;
 }
@@ -381,12 +387,6 @@ FF_CUDA_DEVICE float __powf(float x, float y) {
 }
 FF_CUDA_DEVICE float __fdividef(float x, float y) {
     return __nvvm_div_approx_f(x, y);
-}
-FF_CUDA_DEVICE float __frcp_rn(float x) {
-    return __nvvm_rcp_rn_f(x);
-}
-FF_CUDA_DEVICE float __fsqrt_rn(float x) {
-    return __nvvm_sqrt_rn_f(x);
 }
 FF_CUDA_DEVICE float __saturatef(float x) {
     return __nvvm_saturate_f(x);
