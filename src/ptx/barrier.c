@@ -60,11 +60,9 @@ bool ff__ptx_arrivals(struct ff__ptx_running *running, struct ff__ptx_group *gro
 
 /* ---- the whole block at one barrier ---- */
 
+/* Of a row that is not empty: each is equal to the next one. */
 static bool all_equal(const uint32_t *row, uint32_t count, uint32_t value) {
-    uint32_t differs = 0;
-    for (uint32_t i = 0; i < count; i++)
-        differs |= row[i] ^ value;
-    return differs == 0;
+    return row[0] == value && memcmp(row, row + 1, (count - 1) * sizeof *row) == 0;
 }
 
 /* The common case: every thread waits at the same instruction, for the whole block. */
