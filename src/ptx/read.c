@@ -28,9 +28,10 @@ static void target(struct ff__ptx_reader *reader) {
         ff__ptx_expect_name(reader);
 }
 
-static void variable(struct ff__ptx_reader *reader) {
+static void variable(struct ff__ptx_reader *reader, bool is_extern) {
     struct ff__ptx_module *module = reader->module;
     struct ff__ptx_variable made = ff__ptx_declaration(reader);
+    made.is_extern |= is_extern;
     if (made.space == FF__PTX_GENERIC || made.space == FF__PTX_REG || made.space == FF__PTX_PARAM)
         ff__ptx_wrong(reader, "'%s' outside of functions is in no memory", made.name);
     if (ff__ptx_take_sign(reader, '='))
@@ -140,12 +141,11 @@ static void definition(struct ff__ptx_reader *reader) {
     ff__ptx_skip_braces(reader);
 }
 
-/* A function may be declared before it is defined; its number stays. */
+/* A function may be declared, before it is defined and after; its number stays. */
 static uint32_t function_number(struct ff__ptx_reader *reader, const struct ff__ptx_token *name) {
     struct ff__ptx_module *module = reader->module;
     const struct ff__ptx_name *known = ff__ptx_lookup(reader, name->text, name->length);
-    if (known != NULL &&
-        (known->kind != FF__PTX_NAMED_FUNCTION || !module->functions[known->index].is_declaration))
+    if (known != NULL && known->kind != FF__PTX_NAMED_FUNCTION)
         ff__ptx_wrong(reader, "'%.*s' is defined twice", (int)name->length, name->text);
     if (known != NULL)
         return known->index;
@@ -153,6 +153,7 @@ static uint32_t function_number(struct ff__ptx_reader *reader, const struct ff__
     struct ff__ptx_function *added =
         ff__ptx_append(reader, &module->functions, &module->function_count, sizeof *added);
     added->name = ff__ptx_copy(reader, name->text, name->length);
+    added->is_declaration = true;
     ff__ptx_define(reader, added->name, name->length, FF__PTX_NAMED_FUNCTION, index);
     return index;
 }
@@ -169,12 +170,17 @@ static void function(struct ff__ptx_reader *reader, bool is_entry) {
     if (ff__ptx_is_sign(reader, '('))
         made.parameters = ff__ptx_parameters(reader, &made.parameter_count);
     uint32_t index = function_number(reader, &name);
-    made.name = reader->module->functions[index].name;
+    const struct ff__ptx_function before = reader->module->functions[index];
+    made.name = before.name;
     reader->module->functions[index] = made;
     reader->function = &reader->module->functions[index];
     performance(reader);
     reader->function->is_declaration = ff__ptx_take_sign(reader, ';');
-    if (!reader->function->is_declaration)
+    if (!before.is_declaration && !reader->function->is_declaration)
+        ff__ptx_wrong(reader, "'%s' is defined twice", made.name);
+    if (!before.is_declaration)
+        *reader->function = before;
+    else if (!reader->function->is_declaration)
         definition(reader);
 }
 
@@ -211,10 +217,7 @@ static void item(struct ff__ptx_reader *reader) {
         if (reader->token.kind != FF__PTX_DOTTED)
             ff__ptx_wrong(reader, "'%.*s' where a directive should be", (int)reader->token.length,
                           reader->token.text);
-        uint32_t index = reader->module->variable_count;
-        variable(reader);
-        if (is_extern && index < reader->module->variable_count)
-            reader->module->variables[index].is_extern = true;
+        variable(reader, is_extern);
     }
 }
 

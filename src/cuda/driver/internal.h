@@ -271,6 +271,13 @@ struct CUmod_st {
  * free. */
 CUresult ff__cuda_module_errors(CUcontext context);
 void ff__cuda_module_end(CUmodule module);
+/* The PTX in an image that fits the device best, which the caller frees.
+ * CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_INVALID_IMAGE. */
+CUresult ff__cuda_text_of(const void *bytes, size_t size, char **text, size_t *text_size);
+/* A whole file, with a zero behind it; the caller frees it. CUDA_ERROR_FILE_NOT_FOUND. */
+CUresult ff__cuda_read_file(const char *path, char **out, size_t *size);
+/* There is nothing to say in the logs that these options ask for. */
+void ff__cuda_empty_logs(unsigned count, const CUjit_option *options, void **values);
 
 /* ---- launch.c ---- */
 

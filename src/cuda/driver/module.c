@@ -94,6 +94,32 @@ static CUresult no_binary(const struct ff__ptx_images *images) {
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
+/* The best of an image's texts. */
+static CUresult find_text(const void *bytes, size_t size, struct ff__image *out) {
+    struct ff__ptx_images images;
+    struct ff_error error;
+    int code = ff__images_find(bytes, size, &images, &error);
+    if (code != 0) {
+        ff__cuda_result(code, &error);
+        return code == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
+    }
+    int best = choose(&images);
+    CUresult result = best < 0 ? no_binary(&images) : CUDA_SUCCESS;
+    if (best >= 0)
+        *out = images.items[best];
+    ff__images_free(&images);
+    return result;
+}
+
+CUresult ff__cuda_text_of(const void *bytes, size_t size, char **text, size_t *text_size) {
+    struct ff__image image;
+    struct ff_error error;
+    CUresult result = find_text(bytes, size, &image);
+    return result == CUDA_SUCCESS
+               ? ff__cuda_result(ff__image_read(&image, text, text_size, &error), &error)
+               : result;
+}
+
 static CUresult load_text(CUmodule module, const struct ff__image *image) {
     const struct ff__ptx_options options = {.record = ff_records_accesses(ff__cuda_farfault()),
                                             .analyzed = module->brings};
@@ -112,17 +138,9 @@ static CUresult load_text(CUmodule module, const struct ff__image *image) {
 }
 
 static CUresult load_image(CUmodule module, const void *bytes, size_t size) {
-    struct ff__ptx_images images;
-    struct ff_error error;
-    int code = ff__images_find(bytes, size, &images, &error);
-    if (code != 0) {
-        ff__cuda_result(code, &error);
-        return code == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
-    }
-    int best = choose(&images);
-    CUresult result = best < 0 ? no_binary(&images) : load_text(module, &images.items[best]);
-    ff__images_free(&images);
-    return result;
+    struct ff__image image;
+    CUresult result = find_text(bytes, size, &image);
+    return result == CUDA_SUCCESS ? load_text(module, &image) : result;
 }
 
 /* ---- modules ---- */
@@ -235,7 +253,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image) {
 }
 
 /* Options are for NVIDIA's compiler; logs stay empty. */
-static void empty_logs(unsigned count, const CUjit_option *options, void **values) {
+void ff__cuda_empty_logs(unsigned count, const CUjit_option *options, void **values) {
     for (unsigned i = 0; options != NULL && values != NULL && i < count; i++)
         if (options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES ||
             options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
@@ -244,7 +262,7 @@ static void empty_logs(unsigned count, const CUjit_option *options, void **value
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
                             CUjit_option *options, void **values) {
-    empty_logs(count, options, values);
+    ff__cuda_empty_logs(count, options, values);
     return cuModuleLoadData(module, image);
 }
 
@@ -252,7 +270,7 @@ CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image) {
     return cuModuleLoadData(module, image);
 }
 
-static CUresult read_file(const char *path, char **out, size_t *size) {
+CUresult ff__cuda_read_file(const char *path, char **out, size_t *size) {
     FILE *file = fopen(path, "re");
     struct stat status;
     if (file == NULL)
@@ -274,7 +292,7 @@ static CUresult read_file(const char *path, char **out, size_t *size) {
 static CUresult load_file(CUcontext context, const char *path, CUmodule *module) {
     char *bytes;
     size_t size;
-    CUresult result = read_file(path, &bytes, &size);
+    CUresult result = ff__cuda_read_file(path, &bytes, &size);
     if (result != CUDA_SUCCESS)
         return result;
     result = make_module(context, bytes, size, module);
@@ -426,7 +444,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *o
         return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
-    empty_logs(count, options, values);
+    ff__cuda_empty_logs(count, options, values);
     const char *bytes = find_image(code, &size);
     result = make_module(NULL, bytes, size, &module);
     return result == CUDA_SUCCESS ? make_library(module, library) : result;
@@ -442,7 +460,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_optio
         return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
-    empty_logs(count, options, values);
+    ff__cuda_empty_logs(count, options, values);
     result = load_file(NULL, path, &module);
     return result == CUDA_SUCCESS ? make_library(module, library) : result;
 }
