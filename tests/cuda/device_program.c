@@ -42,9 +42,13 @@ static CUresult count(void) {
     return error ? error : cuCtxSynchronize();
 }
 
+/* Zeros: every second block's are uploaded. */
 static int allocate(void) {
+    static const unsigned words[WORDS];
     for (unsigned i = 0; i < COUNT; i++)
-        if (cudaMalloc((void **)&blocks[i], SIZE) || cudaMemset(blocks[i], 0, SIZE))
+        if (cudaMalloc((void **)&blocks[i], SIZE) ||
+            (i % 2 ? cudaMemset(blocks[i], 0, SIZE)
+                   : cudaMemcpy(blocks[i], words, SIZE, cudaMemcpyHostToDevice)))
             return 1;
     return 0;
 }

@@ -36,6 +36,8 @@ grep -qE '^    increase +18 +2 MiB ' err || fail 'no such kernel'
 grep -qE '^    buffer [0-5] +2 MiB +2 MiB .*  increase$' err || fail 'no such buffer'
 [ "$(grep -cE '^    (buffer|1 more)' err)" = 6 ] || fail 'not six buffers'
 grep -q 'verified: yes' out || fail 'wrong'
+does 0 run --memory 64M "$program" 0
+grep -qE '^  moved +0 B in,' err || fail 'what is uploaded does not lie on the device'
 does 0 run --memory 50% --json=run.json "$program" 0
 json run.json increase runs 0 kernels 0 name
 json run.json 18 runs 0 kernels 0 launches

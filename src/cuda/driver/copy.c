@@ -21,6 +21,21 @@ size_t ff__cuda_copy_parts(const struct ff__cuda_copy *copy) {
                                                  : copy->height * copy->depth;
 }
 
+/* Uploads of at least this are written on the device: the smallest piece that drivers bring at a
+ * fault. Ours. */
+#define UPLOAD (64 << 10)
+
+bool ff__cuda_copy_has_begin(const struct ff__cuda_copy *copy) {
+    struct ff_context *context = ff__cuda_farfault();
+    return is_one_row(copy->height, copy->depth) && copy->width >= UPLOAD &&
+           !ff_mem_lookup(context, copy->from.address, NULL, NULL) &&
+           ff_mem_lookup(context, copy->to.address, NULL, NULL);
+}
+
+void ff__cuda_copy_begin(const struct ff__cuda_copy *copy) {
+    ff_mem_hint(ff__cuda_farfault(), copy->to.address, copy->width, FF_HINT_OVERWRITE, 0);
+}
+
 /* What is in managed memory is overwritten where it lies; nothing migrates. */
 static void copy_row(char *to, const char *from, size_t size) {
     struct ff_context *context = ff__cuda_farfault();
@@ -31,8 +46,11 @@ static void copy_row(char *to, const char *from, size_t size) {
 void ff__cuda_copy_part(const struct ff__cuda_copy *copy, size_t number) {
     const struct ff__cuda_block *to = &copy->to, *from = &copy->from;
     if (is_one_row(copy->height, copy->depth)) {
-        size_t at = number * PART, left = copy->width - at;
-        copy_row(to->address + at, from->address + at, left < PART ? left : PART);
+        size_t at = number * PART, left = copy->width - at, size = left < PART ? left : PART;
+        if (ff__cuda_copy_has_begin(copy))
+            memcpy(to->address + at, from->address + at, size);
+        else
+            copy_row(to->address + at, from->address + at, size);
         return;
     }
     size_t row = number % copy->height, layer = number / copy->height;

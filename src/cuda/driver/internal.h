@@ -213,10 +213,12 @@ extern struct ff__event ff__cuda_completed;
 /* ---- copy.c ---- */
 
 /* Parts that any threads may do at the same time. */
+/* Before all parts of an upload or a set: what is managed will be written before it is read. The
+ * first: whether there is anything to say. An upload is then written on the device. */
+bool ff__cuda_copy_has_begin(const struct ff__cuda_copy *copy);
+void ff__cuda_copy_begin(const struct ff__cuda_copy *copy);
 size_t ff__cuda_copy_parts(const struct ff__cuda_copy *copy);
 void ff__cuda_copy_part(const struct ff__cuda_copy *copy, size_t number);
-/* Before all parts of a set: what is managed will be written before it is read. The first: whether
- * there is anything to say. */
 bool ff__cuda_set_has_begin(const struct ff__cuda_set *set);
 void ff__cuda_set_begin(const struct ff__cuda_set *set);
 size_t ff__cuda_set_parts(const struct ff__cuda_set *set);

@@ -85,6 +85,11 @@ static void copy_part(const struct ff_work *work, void *argument) {
         ff__cuda_copy_part(copy, i);
 }
 
+static void copy_begin(const struct ff_work *work, void *argument) {
+    (void)work;
+    ff__cuda_copy_begin(argument);
+}
+
 static void set_begin(const struct ff_work *work, void *argument) {
     (void)work;
     ff__cuda_set_begin(argument);
@@ -131,6 +136,12 @@ static CUresult launch(CUstream stream, const struct ff__cuda_command *command) 
                            &error);
 }
 
+static CUresult start_copy(CUstream stream, const struct ff__cuda_copy *copy) {
+    size_t parts = ff__cuda_copy_parts(copy);
+    CUresult result = run(stream, copy_begin, ff__cuda_copy_has_begin(copy), copy, sizeof *copy);
+    return result == CUDA_SUCCESS ? run(stream, copy_part, parts, copy, sizeof *copy) : result;
+}
+
 static CUresult start_set(CUstream stream, const struct ff__cuda_set *set) {
     size_t parts = ff__cuda_set_parts(set);
     bool begins = parts != 0 && ff__cuda_set_has_begin(set);
@@ -147,8 +158,7 @@ static CUresult start(CUstream stream, const struct ff__cuda_command *command) {
     case FF_CUDA_NATIVE:
         return ff__cuda_native_start(stream, &command->native);
     case FF_CUDA_COPY:
-        return run(stream, copy_part, ff__cuda_copy_parts(&command->copy), &command->copy,
-                   sizeof command->copy);
+        return start_copy(stream, &command->copy);
     case FF_CUDA_SET:
         return start_set(stream, &command->set);
     case FF_CUDA_CALL:
