@@ -36,6 +36,8 @@ foreach(target without without_move)
     target_compile_options(${target} PRIVATE -fno-sanitize=all)
     target_link_options(${target} PRIVATE -fno-sanitize=all)
 endforeach()
+# Every build needs them, whatever tests of it are made.
+set_target_properties(needs without without_move PROPERTIES EXCLUDE_FROM_ALL FALSE)
 
 # Where a case skips, skip.c decides what that means.
 add_library(test_skip OBJECT skip.c)
