@@ -7,6 +7,7 @@
 #include "cli/probe.h"
 #include "cli/sim.h"
 #include "study/find.h"
+#include "study/jobs/ranks.h"
 #include "study/specs.h"
 
 #include <stdio.h>
@@ -211,6 +212,10 @@ static int compare_live(struct comparing *work) {
         status = refuse(work->options, FF__OPTION_JOBS, needed);
     if (!status)
         status = refuse(work->options, FF__OPTION_PART, needed);
+    if (!status && ff__ranks_count() > 1)
+        status = ff__complain(FF__EXIT_USAGE,
+                              "programs are compared on one machine, one after the other: start "
+                              "farfault once, without mpirun");
     if (!status)
         status = read_options(work);
     if (!status)

@@ -1,7 +1,9 @@
 #include "cli/options.h"
 
 #include "base/new_file.h"
-#include "study/pool.h"
+#include "study/find.h"
+#include "study/jobs/pool.h"
+#include "study/jobs/ranks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -199,13 +201,25 @@ int ff__options_check(struct ff__options *options) {
     return 0;
 }
 
+/* Of the ranks of mpirun, the first alone says what is wrong, and shows and writes results. */
+static void be_quiet(void) {
+    ff__complaints_hide(true);
+    if (!freopen("/dev/null", "w", stdout))
+        fclose(stdout);
+}
+
 int ff__options_parse(const struct ff__command *command, int argc, char **argv,
                       struct ff__options *out) {
     *out = (struct ff__options){.command = command->id};
+    bool follows = ff__ranks_number() > 0 && ff__command_has(command->id, FF__OPTION_PART);
+    if (follows)
+        be_quiet();
     int status = parse_words(command, argc, argv, out);
     if (status)
         return status;
     read_environment(out);
+    if (follows)
+        out->text[FF__OPTION_JSON] = out->text[FF__OPTION_CSV] = out->text[FF__OPTION_PLOT] = NULL;
     return ff__options_check(out);
 }
 
@@ -228,7 +242,7 @@ int ff__options_complain(const struct ff__options *options, enum ff__option opti
 
 unsigned ff__options_jobs(const struct ff__options *options) {
     uint64_t jobs = options->number[FF__OPTION_JOBS];
-    return jobs ? (unsigned)jobs : ff__pool_threads();
+    return jobs ? (unsigned)jobs : ff__ranks_count() > 1 ? 1 : ff__pool_threads();
 }
 
 char *ff__path_absolute(const char *path) {
@@ -346,12 +360,21 @@ static int read_part(const struct ff__options *options, struct ff__study *out) {
     return 0;
 }
 
+/* Rank 0 alone keeps runs. */
+static int join_ranks(void) {
+    char helper[PATH_MAX];
+    int status = ff__find_mpi(helper);
+    return status ? status : ff__ranks_join(helper);
+}
+
 int ff__options_study(const struct ff__options *options, const char *paper, struct ff__study *out) {
     const char *path = options->text[FF__OPTION_STUDY];
     *out = (struct ff__study){.seed = options->number[FF__OPTION_SEED],
                               .jobs = ff__options_jobs(options)};
     int status = read_part(options, out);
-    return status || !(path || paper)
+    if (!status && ff__ranks_count() > 1)
+        status = join_ranks();
+    return status || !(path || paper) || ff__ranks_number() > 0
                ? status
                : ff__study_keep(out, paper, path, options->number[FF__OPTION_FRESH],
                                 options->text[FF__OPTION_POLICY]);

@@ -3,7 +3,8 @@
 #include "base/checksum.h"
 #include "report/complain.h"
 #include "report/text.h"
-#include "study/pool.h"
+#include "study/jobs/pool.h"
+#include "study/jobs/ranks.h"
 
 #include <errno.h>
 #include <math.h>
@@ -91,7 +92,8 @@ struct remaining {
     const struct ff__study *study;
     const struct ff__cells *cells;
     unsigned *indices, count;
-    unsigned told; /* of the cells: `done` */
+    unsigned told;                  /* of the cells: `done` */
+    struct ff__shared_cells shared; /* among the ranks, if there are several */
 };
 
 /* For people. */
@@ -121,16 +123,24 @@ static bool take(const struct remaining *rest, unsigned cell) {
     return taken;
 }
 
-static void keep(const struct remaining *rest, unsigned cell, double seconds) {
+static char *text_of(const struct ff__cells *cells, unsigned cell) {
+    json_t *result = cells->result(cells->self, cell);
+    char *text = ff__must(json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(17)));
+    json_decref(result);
+    return text;
+}
+
+static void keep(const struct remaining *rest, unsigned cell) {
     struct ff__store_key key = {.options = NULL};
     struct ff_error error;
+    const struct ff__found found = rest->cells->found(rest->cells->self, cell);
+    if (!rest->study->store || found.failure)
+        return;
     if (rest->cells->key(rest->cells->self, cell, &key)) {
-        json_t *result = rest->cells->result(rest->cells->self, cell);
-        char *text = ff__must(json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(17)));
-        if (ff__store_add(rest->study->store, &key, seconds, text, strlen(text), &error))
+        char *text = text_of(rest->cells, cell);
+        if (ff__store_add(rest->study->store, &key, found.seconds, text, strlen(text), &error))
             ff__complain(0, "a run could not be kept: %s", error.message);
         free(text);
-        json_decref(result);
     }
     free((char *)key.options);
 }
@@ -139,9 +149,7 @@ static void run_one(void *self, unsigned at) {
     const struct remaining *rest = self;
     unsigned cell = rest->indices[at];
     rest->cells->run(rest->cells->self, cell);
-    const struct ff__found found = rest->cells->found(rest->cells->self, cell);
-    if (rest->study->store && !found.failure)
-        keep(rest, cell, found.seconds);
+    keep(rest, cell);
 }
 
 static char *name_of(const void *self, unsigned at) {
@@ -176,6 +184,93 @@ static void done(void *self, unsigned at) {
         show(rest, at);
 }
 
+/* ---- among ranks ---- */
+
+/* Of what decides the result of any cell. */
+static uint32_t sum_of(const struct ff__cells *cells) {
+    uint32_t sum = 0;
+    add_file("/proc/self/exe", &sum);
+    for (unsigned i = 0; i < cells->count; i++) {
+        struct ff__store_key key = {.options = NULL};
+        cells->key(cells->self, i, &key);
+        char *text = ff__text("%s %s %s %llu %llu %s %u", key.subject, key.system, key.device,
+                              (unsigned long long)key.memory, (unsigned long long)key.seed,
+                              key.options, key.data);
+        sum = ff__crc32c(sum, text, strlen(text));
+        free(text);
+        free((char *)key.options);
+    }
+    return sum;
+}
+
+/* What cannot be kept cannot be sent either. */
+static bool is_shared(const struct ff__cells *cells, unsigned cell) {
+    struct ff__store_key key = {.options = NULL};
+    bool shared = cells->key(cells->self, cell, &key);
+    free((char *)key.options);
+    return shared;
+}
+
+static bool share_cell(const void *self, unsigned at, uint32_t *out) {
+    const struct remaining *rest = self;
+    *out = rest->indices[at];
+    return is_shared(rest->cells, *out);
+}
+
+static bool take_result(void *self, unsigned at, const char *text, size_t size) {
+    const struct remaining *rest = self;
+    unsigned cell = rest->indices[at];
+    json_t *result = json_loadb(text, size, 0, NULL);
+    bool taken = result && rest->cells->restore(rest->cells->self, cell, result);
+    json_decref(result);
+    if (taken)
+        keep(rest, cell);
+    return taken;
+}
+
+static void open_ranks(void *self, struct ff__jobs *pool) {
+    struct remaining *rest = self;
+    rest->shared =
+        (struct ff__shared_cells){sum_of(rest->cells), share_cell, take_result, run_one, rest};
+    ff__ranks_open(&rest->shared, pool);
+}
+
+static void close_ranks(void *self) {
+    (void)self;
+    ff__ranks_close();
+}
+
+/* What was found, for all ranks: an array with null for what cannot be sent. */
+static void publish(const struct ff__study *study, const struct ff__cells *cells) {
+    json_t *all = ff__must(json_array());
+    for (unsigned i = 0; i < cells->count; i++)
+        json_array_append_new(all, ff__study_has(study, i) && is_shared(cells, i)
+                                       ? cells->result(cells->self, i)
+                                       : json_null());
+    ff__ranks_publish(ff__must(json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17))));
+    json_decref(all);
+}
+
+static char *run_for_rank_0(void *self, uint32_t cell) {
+    const struct ff__cells *cells = self;
+    if (cell >= cells->count)
+        return ff__text("null");
+    cells->run(cells->self, cell);
+    return text_of(cells, cell);
+}
+
+static int follow(const struct ff__study *study, struct ff__cells cells) {
+    char *text = ff__ranks_serve(sum_of(&cells), study->jobs, run_for_rank_0, &cells);
+    json_t *all = json_loads(text, 0, NULL);
+    for (unsigned i = 0; i < cells.count; i++)
+        cells.restore(cells.self, i, json_array_get(all, i));
+    json_decref(all);
+    free(text);
+    return 0;
+}
+
+/* ---- all of it ---- */
+
 static void say_kept(const struct remaining *rest, unsigned kept, unsigned wanted) {
     if (rest->study->shows_runs && kept > 0)
         printf("%u of %u runs were made earlier and kept (--fresh makes them again)\n", kept,
@@ -184,7 +279,10 @@ static void say_kept(const struct remaining *rest, unsigned kept, unsigned wante
 
 int ff__cells_run(const struct ff__study *study, const struct ff__cells *cells) {
     struct remaining rest = {.study = study, .cells = cells};
+    bool several = ff__ranks_count() > 1;
     unsigned wanted = 0;
+    if (ff__ranks_number() > 0)
+        return follow(study, *cells);
     rest.indices = ff__must(calloc(cells->count + 1, sizeof *rest.indices));
     for (unsigned i = 0; i < cells->count; i++) {
         if (!ff__study_has(study, i))
@@ -194,8 +292,17 @@ int ff__cells_run(const struct ff__study *study, const struct ff__cells *cells) 
             rest.indices[rest.count++] = i;
     }
     say_kept(&rest, wanted - rest.count, wanted);
-    const struct ff__job_pool pool = {rest.count, study->jobs, run_one, done, name_of, &rest};
+    const struct ff__job_pool pool = {.count = rest.count,
+                                      .threads = study->jobs,
+                                      .job = run_one,
+                                      .done = done,
+                                      .name = name_of,
+                                      .begin = several ? open_ranks : NULL,
+                                      .end = several ? close_ranks : NULL,
+                                      .self = &rest};
     int status = ff__pool_run(&pool);
+    if (several)
+        publish(study, cells);
     if (!status && cells->done && !study->parts)
         tell(&rest, cells->count);
     if (study->shows_runs && rest.count > 0)

@@ -33,7 +33,7 @@ struct ff__cells {
     bool (*key)(const void *self, unsigned cell, struct ff__store_key *out);
     struct ff__found (*found)(const void *self, unsigned cell);
     /* All that tables read of a cell that has ended; the caller owns it. And from that, the cell as
-     * if it had just ended; false: it is something else. */
+     * if it had just ended, which it may have done; false: it is something else. */
     json_t *(*result)(const void *self, unsigned cell);
     bool (*restore)(void *self, unsigned cell, const json_t *result);
     /* The cell and all before it have ended; it may print. NULL: nothing is to be done then. */
@@ -46,7 +46,8 @@ static inline bool ff__study_has(const struct ff__study *study, unsigned cell) {
     return !study->parts || cell % study->parts == study->part;
 }
 
-/* Runs those cells that the store does not have. 0 or an exit status; of a cell that fails it is
+/* Runs those cells that the store does not have, together with the other ranks, if there are any
+ * (study/jobs/ranks.h). 0 or an exit status; of a cell that fails it is
  * one line on stderr, unless `done` tells. */
 int ff__cells_run(const struct ff__study *study, const struct ff__cells *cells);
 

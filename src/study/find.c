@@ -124,6 +124,14 @@ int ff__find_gpu(const char *spec, int status, struct ff__gpu *out) {
     return failed;
 }
 
+int ff__find_mpi(char out[PATH_MAX]) {
+    if (!FARFAULT_HAS_MPI)
+        return ff__complain(FF__EXIT_FAILURE,
+                            "this farfault is built without MPI, and cannot share its runs among "
+                            "ranks; without it: --part K/N");
+    return find("the program", libraries, "farfault-mpi", out);
+}
+
 int ff__find_program(const char *name, char out[PATH_MAX]) {
     static const char *const places[] = {"programs/", FARFAULT_LIBRARY_FOLDER "programs/", NULL};
     return find("the bundled program", places, name, out);

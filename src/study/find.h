@@ -18,6 +18,7 @@ bool ff__find_gpu_driver(char out[PATH_MAX]);
  * OpenCL's, and CUDA's if it was built; CUDA's alone. */
 int ff__find_preload(char out[PATH_MAX]);
 int ff__find_cuda_preload(char out[PATH_MAX]);
+int ff__find_mpi(char out[PATH_MAX]); /* the program farfault-mpi */
 int ff__find_program(const char *name, char out[PATH_MAX]);
 int ff__find_data(const char *name, char out[PATH_MAX]); /* a file or folder of data/ */
 

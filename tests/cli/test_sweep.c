@@ -2,7 +2,7 @@
  * below stand in for the simulator's and the workloads'; a workload's footprint is its name's
  * number of MiB. */
 #include "base/error.h"
-#include "study/pool.h"
+#include "study/jobs/pool.h"
 #include "study/sim/sweep.h"
 #include "trace/model/replay.h"
 
@@ -143,7 +143,12 @@ static void test_pool(void **state) {
     for (unsigned threads = 1; threads <= 9; threads += 4) {
         for (unsigned i = 0; i < 4; i++) {
             struct order order = {.count = 0};
-            const struct ff__job_pool pool = {counts[i], threads, job, done, name, &order};
+            const struct ff__job_pool pool = {.count = counts[i],
+                                              .threads = threads,
+                                              .job = job,
+                                              .done = done,
+                                              .name = name,
+                                              .self = &order};
             assert_int_equal(ff__pool_run(&pool), 0);
             assert_int_equal(order.count, counts[i]);
             for (unsigned j = 0; j < counts[i]; j++) {

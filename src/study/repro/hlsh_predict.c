@@ -268,6 +268,7 @@ static json_t *result_of(const void *self, unsigned index) {
     json_t *all = ff__must(json_object());
     for (size_t i = 0; i < QUALITIES; i++)
         ff__json_set(all, qualities[i].name, ff__json_number(quality_of(found, i)));
+    ff__json_set(all, "good", json_boolean(found->good));
     return all;
 }
 
@@ -276,7 +277,7 @@ static bool restore(void *self, unsigned index, const json_t *all) {
     for (size_t i = 0; i < QUALITIES; i++)
         *(double *)(void *)((char *)found + qualities[i].offset) =
             ff__repro_number(all, qualities[i].name);
-    return found->good = true;
+    return found->good = json_is_true(json_object_get(all, "good"));
 }
 
 static int run_all(struct hlsh_predict_repro *work) {

@@ -179,7 +179,10 @@ static struct ff__found found_by(const void *self, unsigned index) {
 }
 
 static json_t *result_of(const void *self, unsigned index) {
-    const struct huvm_result *found = &((const struct huvm_repro *)self)->runs[index].found;
+    const struct huvm_run *run = &((const struct huvm_repro *)self)->runs[index];
+    const struct huvm_result *found = &run->found;
+    if (run->reason[0])
+        return json_null();
     json_t *all = ff__must(json_object()), *jobs = ff__must(json_array());
     for (unsigned i = 0; i < JOBS_MAX; i++) {
         json_t *job = ff__must(json_object());

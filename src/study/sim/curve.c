@@ -2,7 +2,7 @@
 #include "backend/sim/curve/curve.h"
 #include "report/complain.h"
 #include "report/table.h"
-#include "study/pool.h"
+#include "study/jobs/pool.h"
 #include "study/sim/sweep.h"
 #include "trace/model/least.h"
 

@@ -99,7 +99,8 @@ json_t *ff__simulated_json(const struct ff__simulated *simulated) {
     for (unsigned i = 0; i < simulated->beside_count; i++)
         json_array_append_new(beside, result_json(&simulated->beside[i]));
     ff__json_set(all, "footprint", ff__json_count(simulated->footprint));
-    ff__json_set(all, "cannot", simulated->cannot ? ff__json_text(simulated->reason) : json_null());
+    ff__json_set(all, "cannot", json_boolean(simulated->cannot));
+    ff__json_set(all, "failure", simulated->good ? json_null() : ff__json_text(simulated->reason));
     ff__json_set(all, "beside", beside);
     ff__json_set(all, "findings", ff__findings_json(simulated));
     return all;
@@ -140,9 +141,9 @@ bool ff__simulated_read(const json_t *all, struct ff__simulated *out) {
     *out = (struct ff__simulated){.beside_count = (unsigned)json_array_size(beside)};
     bool good = read_result(all, &out->result);
     out->footprint = (uint64_t)json_integer_value(json_object_get(all, "footprint"));
-    out->cannot = json_is_string(json_object_get(all, "cannot"));
-    out->good = !out->cannot;
-    read_text(all, "cannot", out->reason, sizeof out->reason);
+    out->cannot = json_is_true(json_object_get(all, "cannot"));
+    out->good = json_is_null(json_object_get(all, "failure"));
+    read_text(all, "failure", out->reason, sizeof out->reason);
     out->beside = ff__must(calloc(out->beside_count + 1, sizeof *out->beside));
     for (unsigned i = 0; i < out->beside_count; i++)
         good = read_result(json_array_get(beside, i), &out->beside[i]) && good;

@@ -124,7 +124,9 @@ static json_t *result_of(const void *self, unsigned cell) {
 }
 
 static bool restore(void *self, unsigned cell, const json_t *result) {
-    return ff__simulated_read(result, &((struct ff__simulations *)self)->items[cell].found);
+    struct ff__simulated *found = &((struct ff__simulations *)self)->items[cell].found;
+    ff__simulated_free(found);
+    return ff__simulated_read(result, found);
 }
 
 struct ff__cells ff__simulations_cells(struct ff__simulations *list) {

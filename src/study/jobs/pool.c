@@ -1,4 +1,4 @@
-#include "study/pool.h"
+#include "study/jobs/pool.h"
 
 #include "report/complain.h"
 #include "report/progress.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pool_state {
+struct ff__jobs {
     const struct ff__job_pool *pool;
     pthread_mutex_t lock;
     pthread_cond_t change;
@@ -18,20 +18,31 @@ struct pool_state {
     bool *done; /* [job] */
 };
 
-static void *work(void *argument) {
-    struct pool_state *state = argument;
+void ff__pool_help(struct ff__jobs *state, bool (*job)(void *helper, unsigned index),
+                   void *helper) {
+    bool more = true;
     pthread_mutex_lock(&state->lock);
-    while (state->begun < state->pool->count) {
+    while (more && state->begun < state->pool->count) {
         unsigned index = state->begun++;
         pthread_cond_signal(&state->change);
         pthread_mutex_unlock(&state->lock);
-        state->pool->job(state->pool->self, index);
+        more = job(helper, index);
         pthread_mutex_lock(&state->lock);
         state->done[index] = true;
         state->ended++;
         pthread_cond_signal(&state->change);
     }
     pthread_mutex_unlock(&state->lock);
+}
+
+static bool do_job(void *state, unsigned index) {
+    const struct ff__job_pool *pool = ((struct ff__jobs *)state)->pool;
+    pool->job(pool->self, index);
+    return true;
+}
+
+static void *work(void *state) {
+    ff__pool_help(state, do_job, state);
     return NULL;
 }
 
@@ -50,7 +61,7 @@ static void hand_over(const struct ff__job_pool *pool, const struct ff__progress
 }
 
 /* Hands over what is next in order; callbacks run without the lock. */
-static void follow(struct pool_state *state) {
+static void follow(struct ff__jobs *state) {
     unsigned next = 0;
     const struct ff__job_pool *pool = state->pool;
     struct ff__progress progress;
@@ -77,7 +88,7 @@ static void follow(struct pool_state *state) {
 }
 
 int ff__pool_run(const struct ff__job_pool *pool) {
-    struct pool_state state = {
+    struct ff__jobs state = {
         .pool = pool,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .change = PTHREAD_COND_INITIALIZER,
@@ -92,7 +103,11 @@ int ff__pool_run(const struct ff__job_pool *pool) {
     }
     if (started > 0 || wanted == 0) {
         status = 0; /* fewer threads do the same work */
+        if (pool->begin)
+            pool->begin(pool->self, &state);
         follow(&state);
+        if (pool->end)
+            pool->end(pool->self);
     }
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);

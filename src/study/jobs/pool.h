@@ -1,6 +1,10 @@
 /* Jobs on several threads, under a progress bar, whose results are handed over in order. */
-#ifndef FF_STUDY_POOL_H
-#define FF_STUDY_POOL_H
+#ifndef FF_STUDY_JOBS_POOL_H
+#define FF_STUDY_JOBS_POOL_H
+
+#include <stdbool.h>
+
+struct ff__jobs; /* that runs */
 
 struct ff__job_pool {
     unsigned count, threads;
@@ -10,12 +14,19 @@ struct ff__job_pool {
      */
     void (*done)(void *self, unsigned index);
     char *(*name)(const void *self, unsigned index);
+    /* Threads of others may help between these two; NULL: none do. */
+    void (*begin)(void *self, struct ff__jobs *pool);
+    void (*end)(void *self);
     void *self;
 };
 
 /* Returns when all have ended: 0, or an exit status, with a line on stderr, if not one thread could
  * be started. */
 int ff__pool_run(const struct ff__job_pool *pool);
+
+/* Does jobs on the calling thread until none is left, or `job`, which has done this one, says that
+ * it does no more. */
+void ff__pool_help(struct ff__jobs *pool, bool (*job)(void *helper, unsigned index), void *helper);
 
 /* As many as there are processors that this process may use. */
 unsigned ff__pool_threads(void);
