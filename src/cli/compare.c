@@ -2,12 +2,12 @@
 #include "study/live/compare.h"
 
 #include "cli/cli.h"
-#include "cli/needs.h"
 #include "cli/options.h"
 #include "cli/probe.h"
 #include "cli/sim.h"
 #include "study/find.h"
 #include "study/jobs/ranks.h"
+#include "study/live/needs.h"
 #include "study/specs.h"
 
 #include <stdio.h>

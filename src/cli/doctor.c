@@ -2,9 +2,9 @@
 #include "doctor/doctor.h"
 
 #include "cli/cli.h"
-#include "cli/cuda.h"
 #include "cli/probe.h"
 #include "cli/run.h"
+#include "cuda/compile/compile.h"
 #include "study/find.h"
 
 #include <stdio.h>

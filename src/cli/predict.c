@@ -2,11 +2,11 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/scores.h"
 #include "cli/train.h"
 #include "learn/predictor.h"
 #include "learn/train/nets.h"
 #include "report/table.h"
+#include "study/repro/scores.h"
 #include "study/specs.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* farfault probe: this machine's software device as a device of the simulator. */
 #include "base/new_file.h"
 #include "cli/cli.h"
-#include "cli/costs.h"
 #include "cli/options.h"
 #include "engine/engine.h"
 #include "report/json.h"
 #include "report/table.h"
+#include "study/live/costs.h"
 
 #include <farfault/mask.h>
 #include <jansson.h>

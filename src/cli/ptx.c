@@ -1,9 +1,9 @@
 /* farfault ptx: the device code in a file. */
-#include "cli/ptx.h"
+#include "report/ptx/code.h"
 
 #include "base/new_file.h"
-#include "cli/file.h"
 #include "cli/options.h"
+#include "report/file.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include "report/page/page.h"
 
 #include "cli/cli.h"
-#include "cli/file.h"
 #include "cli/options.h"
+#include "report/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "cli/run.h"
 
 #include "cli/cli.h"
-#include "cli/needs.h"
 #include "cli/options.h"
 #include "cli/probe.h"
 #include "report/account.h"
@@ -11,6 +10,7 @@
 #include "study/find.h"
 #include "study/live/child.h"
 #include "study/live/environment.h"
+#include "study/live/needs.h"
 #include "study/live/trial.h"
 #include "study/outputs.h"
 

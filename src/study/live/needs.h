@@ -1,8 +1,8 @@
 /* What a program or library needs of the system: which interface it is written for. */
-#ifndef FF_CLI_NEEDS_H
-#define FF_CLI_NEEDS_H
+#ifndef FF_STUDY_LIVE_NEEDS_H
+#define FF_STUDY_LIVE_NEEDS_H
 
-#include "cli/file.h"
+#include "report/file.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* What nvcc's options mean here, as far as clang does not have them. */
-#include "cli/cuda.h"
+#include "cuda/compile/compile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "cli/scores.h"
+#include "study/repro/scores.h"
 
 json_t *ff__score_json(const char *subject, const struct ff__score *score) {
     json_t *run = ff__must(json_object());

@@ -1,4 +1,4 @@
-#include "cli/costs.h"
+#include "study/live/costs.h"
 
 #include "base/clock.h"
 #include "base/error.h"

@@ -1,4 +1,4 @@
-#include "cli/ptx.h"
+#include "report/ptx/code.h"
 #include "report/table.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "cli/needs.h"
+#include "study/live/needs.h"
 
 #include "ptx/elf.h"
 #include "report/text.h"

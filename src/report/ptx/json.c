@@ -1,4 +1,4 @@
-#include "cli/ptx.h"
+#include "report/ptx/code.h"
 
 static json_t *text_or_null(const char *text) {
     return text ? ff__json_text(text) : json_null();

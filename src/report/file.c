@@ -1,6 +1,6 @@
-#include "cli/file.h"
+#include "report/file.h"
 
-#include "cli/cli.h"
+#include "report/complain.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* farfault cuda compile: clang's passes over each file for the device and the host, with a fat
  * binary between them, and then the link. */
+#include "cuda/compile/compile.h"
 #include "base/new_file.h"
-#include "cli/cli.h"
-#include "cli/cuda.h"
 #include "ptx/fatbin.h"
+#include "report/complain.h"
 #include "report/text.h"
 #include "study/find.h"
 #include "study/live/child.h"

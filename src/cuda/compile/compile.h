@@ -1,15 +1,11 @@
-/* The parts of farfault cuda. */
-#ifndef FF_CLI_CUDA_H
-#define FF_CLI_CUDA_H
+/* Compiling CUDA C++ with clang, as nvcc would be told to. */
+#ifndef FF_CUDA_COMPILE_H
+#define FF_CUDA_COMPILE_H
 
 #include <stdbool.h>
 
-/* Each gets the words behind its name and returns an exit status. */
+/* farfault cuda compile, with the words behind that. Returns an exit status. */
 int ff__cuda_compile(int count, char **words);
-
-/* What there is; what a program needs of it. Return an exit status. */
-int ff__cuda_show(void);
-int ff__cuda_show_program(const char *program);
 
 /* The name of a clang in PATH, or NULL. */
 const char *ff__cuda_compiler(void);

@@ -1,6 +1,6 @@
 /* Whole files in memory. */
-#ifndef FF_CLI_FILE_H
-#define FF_CLI_FILE_H
+#ifndef FF_REPORT_FILE_H
+#define FF_REPORT_FILE_H
 
 #include <stddef.h>
 

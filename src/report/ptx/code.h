@@ -1,6 +1,6 @@
 /* What farfault ptx shows of a file: its images, their kernels, and why kernels are refused. */
-#ifndef FF_CLI_PTX_H
-#define FF_CLI_PTX_H
+#ifndef FF_REPORT_PTX_CODE_H
+#define FF_REPORT_PTX_CODE_H
 
 #include "ptx/fatbin.h"
 #include "report/json.h"

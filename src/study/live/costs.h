@@ -1,6 +1,6 @@
 /* What this machine's software device costs, measured: faults, migrations, evictions. */
-#ifndef FF_CLI_COSTS_H
-#define FF_CLI_COSTS_H
+#ifndef FF_STUDY_LIVE_COSTS_H
+#define FF_STUDY_LIVE_COSTS_H
 
 #include <farfault/farfault.h>
 

@@ -1,4 +1,4 @@
-#include "cli/ptx.h"
+#include "report/ptx/code.h"
 #include "ptx/cubin.h"
 #include "ptx/emit.h"
 #include "ptx/read.h"

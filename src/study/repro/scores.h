@@ -1,6 +1,6 @@
 /* Scores of predictors, for programs. */
-#ifndef FF_CLI_SCORES_H
-#define FF_CLI_SCORES_H
+#ifndef FF_STUDY_REPRO_SCORES_H
+#define FF_STUDY_REPRO_SCORES_H
 
 #include "learn/train/score.h"
 #include "study/outputs.h"

@@ -1,5 +1,5 @@
 /* Why kernels are refused, the same reasons together: without lines and operands. */
-#include "cli/ptx.h"
+#include "report/ptx/code.h"
 
 #include <stdio.h>
 #include <stdlib.h>
