@@ -85,8 +85,7 @@ static void devices_have_attributes(void **state) {
                 {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
                 {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
                 {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0},
-                {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 2},
-                {(CUdevice_attribute)9999, 0}};
+                {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 2}};
     int value;
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

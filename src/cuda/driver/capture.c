@@ -174,10 +174,10 @@ CUresult ff__cuda_enter_unsafe(CUcontext *out) {
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
     CUresult result = ff__cuda_started();
-    if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return CUDA_ERROR_INVALID_VALUE;
     CUstreamCaptureMode before = thread_mode;
     thread_mode = *mode;
     *mode = before;

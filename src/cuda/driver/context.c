@@ -87,10 +87,10 @@ void ff__cuda_context_end(CUcontext context) {
 
 CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device) {
     CUresult result = ff__cuda_device_check(device);
-    if (context == NULL || (flags & ~(unsigned)CU_CTX_FLAGS_MASK) != 0)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (context == NULL || (flags & ~(unsigned)CU_CTX_FLAGS_MASK) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
     if (stack.count == MOST_PUSHED)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUcontext made = ff__cuda_context_make(device, flags, false);
@@ -164,11 +164,12 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 
 CUresult cuCtxGetCurrent(CUcontext *context) {
     CUresult result = ff__cuda_started();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (context == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *context = ff__cuda_current();
-    return result;
+    *context = ff__cuda_current();
+    return CUDA_SUCCESS;
 }
 
 /* A context that is named, or else the thread's. */
@@ -196,22 +197,24 @@ CUresult cuCtxGetDevice(CUdevice *device) {
 
 CUresult cuCtxGetFlags(unsigned *flags) {
     CUcontext context;
+    CUresult result = ff__cuda_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (flags == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_enter(&context);
-    if (result == CUDA_SUCCESS)
-        *flags = context->flags;
-    return result;
+    *flags = context->flags;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetFlags(unsigned flags) {
     CUcontext context;
+    CUresult result = ff__cuda_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
     if ((flags & ~(unsigned)CU_CTX_FLAGS_MASK) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_enter(&context);
-    if (result == CUDA_SUCCESS)
-        context->flags = flags;
-    return result;
+    context->flags = flags;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetId(CUcontext context, unsigned long long *id) {
@@ -268,11 +271,11 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
     CUcontext context;
-    if (value == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = ff__cuda_enter(&context);
     if (result != CUDA_SUCCESS)
         return result;
+    if (value == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     if (!is_limit(limit))
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
     *value = context->limits[limit];
@@ -281,42 +284,46 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache *config) {
     CUcontext context;
+    CUresult result = ff__cuda_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (config == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_enter(&context);
-    if (result == CUDA_SUCCESS)
-        *config = context->cache_config;
-    return result;
+    *config = context->cache_config;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
     CUcontext context;
+    CUresult result = ff__cuda_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_enter(&context);
-    if (result == CUDA_SUCCESS)
-        context->cache_config = config;
-    return result;
+    context->cache_config = config;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config) {
     CUcontext context;
+    CUresult result = ff__cuda_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (config == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_enter(&context);
-    if (result == CUDA_SUCCESS)
-        *config = context->shared_config;
-    return result;
+    *config = context->shared_config;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
     CUcontext context;
+    CUresult result = ff__cuda_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
     if ((unsigned)config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_enter(&context);
-    if (result == CUDA_SUCCESS)
-        context->shared_config = config;
-    return result;
+    context->shared_config = config;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
@@ -384,10 +391,10 @@ static pthread_mutex_t primaries = PTHREAD_MUTEX_INITIALIZER;
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
     CUresult result = ff__cuda_device_check(device);
-    if (context == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (context == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&primaries);
     result = retain(&ff__cuda_devices[device], device);
     *context = ff__cuda_devices[device].primary;
@@ -432,10 +439,10 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
     CUresult result = ff__cuda_device_check(device);
-    if ((flags & ~(unsigned)CU_CTX_FLAGS_MASK) != 0)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if ((flags & ~(unsigned)CU_CTX_FLAGS_MASK) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&primaries);
     struct ff__cuda_device *of = &ff__cuda_devices[device];
     of->primary_flags = flags;
@@ -451,10 +458,10 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active) {
     CUresult result = ff__cuda_device_check(device);
-    if (flags == NULL || active == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (flags == NULL || active == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&primaries);
     *flags = ff__cuda_devices[device].primary_flags;
     *active = is_active(&ff__cuda_devices[device]);

@@ -158,6 +158,13 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
 
 /* ---- of rows and layers ---- */
 
+/* *size += count * each. False: it is more than memory can be. */
+static bool add(size_t *size, size_t count, size_t each) {
+    size_t more;
+    return !__builtin_mul_overflow(count, each, &more) &&
+           !__builtin_add_overflow(*size, more, size);
+}
+
 /* Where one side of a copy lies. */
 struct side {
     size_t x, y, z;
@@ -191,18 +198,23 @@ static CUresult find_block(const struct side *side, const struct ff__cuda_copy *
         out->address += side->x + side->y * out->pitch + side->z * out->slice;
         return CUDA_SUCCESS;
     }
-    if (base == 0 || (out->pitch != 0 && out->pitch < side->x + width))
+    size_t row = side->x, before = side->x, used = 0;
+    out->slice = 0;
+    if (base == 0 || !add(&row, 1, width) || (out->pitch != 0 && out->pitch < row))
         return CUDA_ERROR_INVALID_VALUE;
     if (out->pitch == 0)
-        out->pitch = side->x + width;
-    out->slice = out->pitch * (side->height != 0 ? side->height : 1);
-    out->address = (char *)base // NOLINT(performance-no-int-to-ptr)
-                   + side->x + side->y * out->pitch + side->z * out->slice;
-    size_t used = copy->height == 0 || copy->depth == 0
-                      ? 0
-                      : (copy->depth - 1) * out->slice + (copy->height - 1) * out->pitch + width;
-    return ff__cuda_is_beyond((uintptr_t)out->address, used) ? CUDA_ERROR_INVALID_VALUE
-                                                             : CUDA_SUCCESS;
+        out->pitch = row;
+    if (!add(&out->slice, out->pitch, side->height != 0 ? side->height : 1) ||
+        !add(&before, side->y, out->pitch) || !add(&before, side->z, out->slice) ||
+        !add(&used, 1, before))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (copy->height != 0 && copy->depth != 0 &&
+        (!add(&used, copy->depth - 1, out->slice) || !add(&used, copy->height - 1, out->pitch) ||
+         !add(&used, 1, width)))
+        return CUDA_ERROR_INVALID_VALUE;
+    out->address = (char *)base + before; // NOLINT(performance-no-int-to-ptr)
+    return ff__cuda_is_beyond(base + before, used - before) ? CUDA_ERROR_INVALID_VALUE
+                                                            : CUDA_SUCCESS;
 }
 
 CUresult ff__cuda_copy_of(const CUDA_MEMCPY3D *params, struct ff__cuda_copy *out) {
@@ -273,9 +285,16 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *params, CUstream stream) {
 
 /* ---- sets ---- */
 
-/* From its first to behind its last. */
-static size_t bytes_of(const struct ff__cuda_set *set) {
-    return set->height == 0 ? 0 : (set->height - 1) * set->to.pitch + set->width * set->size;
+static CUresult check_set(const struct ff__cuda_set *set) {
+    uintptr_t to = (uintptr_t)set->to.address;
+    uint32_t size = set->size;
+    size_t row = 0, used = 0;
+    if ((to == 0 && set->width != 0) || to % size != 0 || set->to.pitch % size != 0 ||
+        !add(&row, set->width, size) || (set->height > 1 && set->to.pitch < row))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (set->height != 0 && (!add(&used, set->height - 1, set->to.pitch) || !add(&used, 1, row)))
+        return CUDA_ERROR_INVALID_VALUE;
+    return ff__cuda_is_beyond(to, used) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 static CUresult set(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t size, size_t width,
@@ -288,16 +307,15 @@ static CUresult set(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t size,
                 .height = height,
                 .value = value,
                 .size = size}};
-    if ((to == 0 && width != 0) || to % size != 0 || pitch % size != 0 ||
-        (height > 1 && pitch < width * size) || ff__cuda_is_beyond(to, bytes_of(&command.set)))
-        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = check_set(&command.set);
+    if (result != CUDA_SUCCESS)
+        return result;
     return waits ? ff__cuda_execute(stream, &command) : ff__cuda_enqueue(stream, &command);
 }
 
 CUresult ff__cuda_set_of(const CUDA_MEMSET_NODE_PARAMS *params, struct ff__cuda_set *out) {
     uint32_t size = params->elementSize;
-    if ((size != 1 && size != 2 && size != 4) || params->dst == 0 || params->dst % size != 0 ||
-        params->pitch % size != 0 || (params->height > 1 && params->pitch < params->width * size))
+    if ((size != 1 && size != 2 && size != 4) || params->dst == 0)
         return CUDA_ERROR_INVALID_VALUE;
     *out = (struct ff__cuda_set){
         .to = {.address = (char *)(uintptr_t)params->dst, // NOLINT(performance-no-int-to-ptr)
@@ -306,7 +324,7 @@ CUresult ff__cuda_set_of(const CUDA_MEMSET_NODE_PARAMS *params, struct ff__cuda_
         .height = params->height,
         .value = params->value,
         .size = size};
-    return ff__cuda_is_beyond(params->dst, bytes_of(out)) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    return check_set(out);
 }
 
 /* The functions for elements of each size. */

@@ -86,30 +86,33 @@ CUresult ff__cuda_device_check(CUdevice device) {
 /* ---- which there are ---- */
 
 CUresult cuDeviceGet(CUdevice *device, int number) {
+    CUresult result = ff__cuda_device_check(number);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (device == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_device_check(number);
-    if (result == CUDA_SUCCESS)
-        *device = number;
-    return result;
+    *device = number;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetCount(int *count) {
     CUresult result = ff__cuda_started();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (count == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *count = ff__cuda_device_count();
-    return result;
+    *count = ff__cuda_device_count();
+    return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
+    CUresult result = ff__cuda_device_check(device);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (name == NULL || size <= 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_device_check(device);
-    if (result == CUDA_SUCCESS)
-        snprintf(name, (size_t)size, "farfault software device (%s)", gpu->name);
-    return result;
+    snprintf(name, (size_t)size, "farfault software device (%s)", gpu->name);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device) {
@@ -128,22 +131,24 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
 }
 
 CUresult cuDeviceTotalMem_v2(size_t *size, CUdevice device) {
+    CUresult result = ff__cuda_device_check(device);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (size == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_device_check(device);
-    if (result == CUDA_SUCCESS)
-        *size = ff__cuda_device_memory();
-    return result;
+    *size = ff__cuda_device_memory();
+    return CUDA_SUCCESS;
 }
 
 /* A bus for each: 0000:01:00.0 is the first. */
 CUresult cuDeviceGetPCIBusId(char *id, int size, CUdevice device) {
+    CUresult result = ff__cuda_device_check(device);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (id == NULL || size <= 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_device_check(device);
-    if (result == CUDA_SUCCESS)
-        snprintf(id, (size_t)size, "0000:%02X:00.0", (unsigned)device + 1);
-    return result;
+    snprintf(id, (size_t)size, "0000:%02X:00.0", (unsigned)device + 1);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id) {
@@ -249,13 +254,15 @@ int ff__cuda_attribute(CUdevice_attribute attribute) {
 }
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
-    if (value == NULL || attribute < CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
-        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = ff__cuda_device_check(device);
-    if (result == CUDA_SUCCESS)
-        *value = attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID ? device + 1
-                                                             : ff__cuda_attribute(attribute);
-    return result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (value == NULL || attribute < CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK ||
+        attribute > CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED)
+        return CUDA_ERROR_INVALID_VALUE;
+    *value =
+        attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID ? device + 1 : ff__cuda_attribute(attribute);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice device) {

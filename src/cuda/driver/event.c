@@ -9,11 +9,11 @@
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
     CUcontext context;
     unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
-    if (event == NULL || (flags & ~(known | CU_EVENT_INTERPROCESS)) != 0)
-        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = ff__cuda_enter(&context);
     if (result != CUDA_SUCCESS)
         return result;
+    if (event == NULL || (flags & ~(known | CU_EVENT_INTERPROCESS)) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
     if ((flags & CU_EVENT_INTERPROCESS) != 0)
         return CUDA_ERROR_NOT_SUPPORTED;
     CUevent made = calloc(1, sizeof *made);
@@ -27,10 +27,10 @@ CUresult cuEventCreate(CUevent *event, unsigned flags) {
 
 CUresult cuEventDestroy_v2(CUevent event) {
     CUresult result = ff__cuda_started();
-    if (event == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (event == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
     ff__lock_acquire(&ff__cuda_lock);
     ff__cuda_mark_release(event->mark);
     ff__cuda_captured_forget(event);
@@ -113,10 +113,10 @@ CUresult cuStreamWaitEvent(CUstream name, CUevent event, unsigned flags) {
 
 CUresult cuEventQuery(CUevent event) {
     CUresult result = ff__cuda_started();
-    if (event == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (event == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
     ff__lock_acquire(&ff__cuda_lock);
     if (event->capture != NULL)
         result = CUDA_ERROR_CAPTURED_EVENT;
@@ -131,10 +131,10 @@ CUresult cuEventQuery(CUevent event) {
 
 CUresult cuEventSynchronize(CUevent event) {
     CUresult result = ff__cuda_started();
-    if (event == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (event == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
     ff__lock_acquire(&ff__cuda_lock);
     if (event->capture != NULL)
         result = CUDA_ERROR_CAPTURED_EVENT;
@@ -153,12 +153,12 @@ CUresult cuEventSynchronize(CUevent event) {
 
 CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end) {
     CUresult result = ff__cuda_started();
-    if (ms == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (start == NULL || end == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (start == NULL || end == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (ms == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     if (start->mark == NULL || end->mark == NULL ||
         ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0)

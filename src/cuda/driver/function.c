@@ -5,11 +5,9 @@
 
 static CUresult check(CUfunction function, const void *out) {
     CUresult result = ff__cuda_started();
-    if (out == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (function == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    return result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    return out == NULL || function == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 static int most_threads(CUfunction function) {
@@ -139,14 +137,15 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
 
 CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel) {
     CUcontext context;
+    CUresult result = ff__cuda_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (function == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (kernel == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = ff__cuda_enter(&context);
-    if (result == CUDA_SUCCESS)
-        *function = (CUfunction)kernel;
-    return result;
+    *function = (CUfunction)kernel;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel,

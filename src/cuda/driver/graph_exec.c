@@ -62,10 +62,10 @@ static void free_exec(CUgraphExec exec) {
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags) {
     CUcontext context;
     CUresult result = ff__cuda_enter(&context);
-    if (out == NULL || graph == NULL || flags > 15)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (out == NULL || graph == NULL || flags > 15)
+        return CUDA_ERROR_INVALID_VALUE;
     if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
         return CUDA_ERROR_NOT_SUPPORTED;
     CUgraphExec exec = calloc(1, sizeof *exec);
@@ -108,11 +108,12 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
 
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
     CUresult result = ff__cuda_started();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (exec == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        free_exec(exec);
-    return result;
+    free_exec(exec);
+    return CUDA_SUCCESS;
 }
 
 /* ---- launching ---- */
@@ -169,10 +170,10 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream name) {
     CUcontext context;
     CUstream stream;
     CUresult result = ff__cuda_enter(&context);
-    if (exec == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (exec == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__clock_start();
     ff__lock_acquire(&ff__cuda_lock);
     result = ff__cuda_stream(context, name, &stream);
@@ -182,11 +183,18 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream name) {
     return result;
 }
 
-CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+CUresult cuGraphUpload(CUgraphExec exec, CUstream name) {
     CUcontext context;
+    CUstream stream;
     CUresult result = ff__cuda_enter(&context);
-    (void)stream;
-    return exec == NULL ? CUDA_ERROR_INVALID_VALUE : result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (exec == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    ff__lock_acquire(&ff__cuda_lock);
+    result = ff__cuda_stream(context, name, &stream);
+    ff__lock_release(&ff__cuda_lock);
+    return result;
 }
 
 /* ---- changing ---- */
@@ -202,10 +210,10 @@ static CUgraphNode copy_of(CUgraphExec exec, CUgraphNode node) {
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
                                            const CUDA_KERNEL_NODE_PARAMS *params) {
     CUresult result = ff__cuda_started();
-    if (exec == NULL || node == NULL || params == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (exec == NULL || node == NULL || params == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     CUgraphNode copy = copy_of(exec, node);
     return copy == NULL ? CUDA_ERROR_INVALID_VALUE : ff__cuda_node_set_kernel(copy, params);
 }
@@ -250,10 +258,10 @@ static void take_over(CUgraph to, CUgraph from) {
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info) {
     CUresult result = ff__cuda_started();
-    if (exec == NULL || graph == NULL || info == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (exec == NULL || graph == NULL || info == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     info->errorFromNode = NULL;
     info->result = compare(exec->graph, graph, &info->errorNode);
     if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS)

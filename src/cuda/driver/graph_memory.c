@@ -189,10 +189,10 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphN
 CUresult cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *nodes,
                                size_t node_count, CUdeviceptr address) {
     CUresult result = ff__cuda_started();
-    if (node == NULL || graph == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (node == NULL || graph == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     result = memory_at(address) == NULL ? CUDA_ERROR_INVALID_VALUE
                                         : ff__cuda_graph_add(graph, CU_GRAPH_NODE_TYPE_MEM_FREE,
@@ -205,10 +205,10 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNo
 
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *params) {
     CUresult result = ff__cuda_started();
-    if (node == NULL || params == NULL || node->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (node == NULL || params == NULL || node->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     const struct ff__cuda_graph_memory *memory = memory_at(node->address);
     if (memory != NULL)
@@ -221,11 +221,12 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARA
 
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *address) {
     CUresult result = ff__cuda_started();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (node == NULL || address == NULL || node->type != CU_GRAPH_NODE_TYPE_MEM_FREE)
         return CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *address = node->address;
-    return result;
+    *address = node->address;
+    return CUDA_SUCCESS;
 }
 
 /* Nothing is kept that no graph has. */

@@ -19,10 +19,10 @@ struct CUlinkState_st {
 CUresult cuLinkCreate_v2(unsigned count, CUjit_option *options, void **values, CUlinkState *out) {
     CUcontext context;
     CUresult result = ff__cuda_enter(&context);
-    if (out == NULL || (count != 0 && (options == NULL || values == NULL)))
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (out == NULL || (count != 0 && (options == NULL || values == NULL)))
+        return CUDA_ERROR_INVALID_VALUE;
     ff__cuda_empty_logs(count, options, values);
     *out = calloc(1, sizeof **out);
     return *out != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

@@ -281,10 +281,10 @@ CUresult cuMemRangeGetAttribute(void *data, size_t size, CUmem_range_attribute a
                                 CUdeviceptr address, size_t count) {
     CUcontext context;
     CUresult result = ff__cuda_enter(&context);
-    if (data == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (data == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     const struct ff__cuda_allocation *found = find_managed(address, count);
     result =
@@ -369,10 +369,10 @@ static CUresult pointer_attribute(const struct ff__cuda_allocation *of, void *da
 
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address) {
     CUresult result = ff__cuda_started();
-    if (data == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (data == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     const struct ff__cuda_allocation *found = ff__cuda_find(address);
     result = pointer_attribute(found != NULL ? found : &nothing, data, attribute, address);
@@ -397,10 +397,10 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
                                CUdeviceptr address) {
     CUresult result = ff__cuda_started();
-    if (value == NULL || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (value == NULL || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     const struct ff__cuda_allocation *found = ff__cuda_find(address);
     ff__lock_release(&ff__cuda_lock);

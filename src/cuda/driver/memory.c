@@ -323,10 +323,10 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 CUresult cuMemGetInfo_v2(size_t *left, size_t *total) {
     CUcontext context;
     CUresult result = ff__cuda_enter(&context);
-    if (left == NULL || total == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (left == NULL || total == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     uint64_t memory = ff__cuda_device_memory();
     ff__lock_acquire(&ff__cuda_lock);
     uint64_t plain = ff__cuda_devices[context->device].plain;
@@ -401,10 +401,10 @@ CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags) {
     unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                      CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
     CUresult result = ff__cuda_enter(&context);
-    if (memory == NULL || size == 0 || (flags & ~known) != 0)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (memory == NULL || size == 0 || (flags & ~known) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
     const struct ff__cuda_allocation made = {.address = (uintptr_t)memory,
                                              .size = size,
                                              .memory = FF_CUDA_REGISTERED,
@@ -421,10 +421,10 @@ CUresult cuMemHostUnregister(void *memory) {
     CUcontext context;
     struct ff__cuda_allocation taken;
     CUresult result = ff__cuda_enter(&context);
-    if (memory == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (memory == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     return take_at((uintptr_t)memory, FF_CUDA_REGISTERED, FF_CUDA_REGISTERED, &taken)
                ? CUDA_SUCCESS
                : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
@@ -443,10 +443,10 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory, unsign
     CUcontext context;
     unsigned unwanted;
     CUresult result = ff__cuda_enter(&context);
-    if (address == NULL || memory == NULL || flags != 0)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (address == NULL || memory == NULL || flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     result = host_flags(memory, &unwanted);
     ff__lock_release(&ff__cuda_lock);
@@ -458,10 +458,10 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory, unsign
 CUresult cuMemHostGetFlags(unsigned *flags, void *memory) {
     CUcontext context;
     CUresult result = ff__cuda_enter(&context);
-    if (flags == NULL || memory == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (flags == NULL || memory == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     result = host_flags(memory, flags);
     ff__lock_release(&ff__cuda_lock);

@@ -243,11 +243,11 @@ CUresult ff__cuda_module_errors(CUcontext context) {
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
     CUcontext context;
     size_t size;
-    if (module == NULL || image == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = ff__cuda_enter(&context);
     if (result != CUDA_SUCCESS)
         return result;
+    if (module == NULL || image == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     const char *bytes = find_image(image, &size);
     return make_module(context, bytes, size, module);
 }
@@ -311,10 +311,10 @@ CUresult cuModuleLoad(CUmodule *module, const char *path) {
 CUresult cuModuleUnload(CUmodule module) {
     CUcontext context;
     CUresult result = ff__cuda_enter(&context);
-    if (module == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (module == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     if (module->library != NULL)
         return CUDA_ERROR_NOT_PERMITTED;
     result = ff__cuda_context_wait(module->context); /* no launch of it may be running */
@@ -324,11 +324,12 @@ CUresult cuModuleUnload(CUmodule module) {
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
     CUresult result = ff__cuda_started();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (mode == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *mode = CU_MODULE_LAZY_LOADING;
-    return result;
+    *mode = CU_MODULE_LAZY_LOADING;
+    return CUDA_SUCCESS;
 }
 
 /* ---- what is in a module ---- */
@@ -372,31 +373,32 @@ static CUresult find_variable(CUmodule module, const char *name, CUdeviceptr *ad
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
     CUcontext context;
     CUresult result = ff__cuda_enter(&context);
-    if (function == NULL || name == NULL || *name == '\0')
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
-    return module == NULL ? CUDA_ERROR_INVALID_HANDLE : find_function(module, name, function);
+    if (function == NULL || module == NULL || name == NULL || *name == '\0')
+        return CUDA_ERROR_INVALID_VALUE;
+    return find_function(module, name, function);
 }
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module,
                               const char *name) {
     CUcontext context;
     CUresult result = ff__cuda_enter(&context);
-    if (name == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
-    return module == NULL ? CUDA_ERROR_INVALID_HANDLE : find_variable(module, name, address, size);
+    if (name == NULL || module == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    return find_variable(module, name, address, size);
 }
 
 CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module) {
     CUresult result = ff__cuda_started();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (count == NULL || module == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *count = module->function_count;
-    return result;
+    *count = module->function_count;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned count, CUmodule module) {
@@ -475,10 +477,10 @@ static CUcontext first_context(void) {
 
 CUresult cuLibraryUnload(CUlibrary library) {
     CUresult result = ff__cuda_started();
-    if (library == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (library == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     for (CUcontext context = first_context(); context != NULL; context = context->next)
         ff__cuda_context_wait(context);
     ff__cuda_module_end(library->module);
@@ -502,11 +504,12 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *nam
 
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library) {
     CUresult result = ff__cuda_started();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (module == NULL || library == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *module = library->module;
-    return result;
+    *module = library->module;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary library,

@@ -40,10 +40,10 @@ static CUresult default_pool(CUdevice device, CUmemoryPool *out) {
 
 static CUresult device_pool(CUmemoryPool *pool, CUdevice device, bool is_default) {
     CUresult result = ff__cuda_device_check(device);
-    if (pool == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (pool == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     result = default_pool(device, pool);
     if (result == CUDA_SUCCESS && !is_default)
@@ -74,10 +74,10 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
     CUresult result = ff__cuda_started();
-    if (pool == NULL || properties == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (pool == NULL || properties == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED &&
@@ -95,10 +95,10 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
 /* What it has given out stays: only its counts end. */
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     CUresult result = ff__cuda_started();
-    if (pool == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (pool == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     if (pool->is_default)
         return CUDA_ERROR_NOT_PERMITTED;
     ff__lock_acquire(&ff__cuda_lock);
@@ -174,11 +174,12 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *location) {
     CUresult result = ff__cuda_started();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (flags == NULL || pool == NULL || location == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return result;
+    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return CUDA_SUCCESS;
 }
 
 /* ---- allocating and freeing ---- */
@@ -197,10 +198,10 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool
     CUcontext context;
     CUstream stream;
     CUresult result = ff__cuda_enter(&context);
-    if (address == NULL || pool == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (address == NULL || pool == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     result = ff__cuda_stream(context, name, &stream);
     bool is_captured = result == CUDA_SUCCESS && stream->capture != NULL;

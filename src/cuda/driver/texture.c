@@ -57,10 +57,10 @@ CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *descrip
     CUcontext context;
     enum ff__ptx_texel texel;
     CUresult result = ff__cuda_enter_unsafe(&context);
-    if (out == NULL || descriptor == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
+    if (out == NULL || descriptor == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
     size_t size = element_size(descriptor->Format, &texel), channels = descriptor->NumChannels;
     if (size == 0 || (channels != 1 && channels != 2 && channels != 4) || descriptor->Width == 0 ||
         descriptor->Width > 1u << 27 || descriptor->Height > 1u << 17 ||
@@ -109,11 +109,12 @@ CUresult cuArrayDestroy(CUarray array) {
 
 CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *descriptor, CUarray array) {
     CUresult result = ff__cuda_started();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (descriptor == NULL || array == NULL)
         return descriptor == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS)
-        *descriptor = array->descriptor;
-    return result;
+    *descriptor = array->descriptor;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *descriptor, CUarray array) {

@@ -79,11 +79,11 @@ void ff__cuda_graph_let_go(CUgraph graph) {
 CUresult cuUserObjectCreate(CUuserObject *object, void *user, CUhostFn destroy, unsigned count,
                             unsigned flags) {
     CUresult result = ff__cuda_started();
+    if (result != CUDA_SUCCESS)
+        return result;
     if (object == NULL || destroy == NULL || count == 0 || count > INT32_MAX ||
         flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return CUDA_ERROR_INVALID_VALUE;
-    if (result != CUDA_SUCCESS)
-        return result;
     *object = ff__cuda_object_make(destroy, user, count);
     return *object != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
