@@ -37,6 +37,7 @@ struct arguments {
     size_t kind_count;
     const struct exception *exceptions;
     size_t exception_count;
+    const char *left_out;  /* a function that makes an object all the same; may be NULL */
     void (*prepare)(void); /* before each call */
     const char *(*result_name)(int result);
 };
@@ -126,7 +127,8 @@ static inline void check_arguments(const struct arguments *all, const struct tes
                                    size_t count, bool *used) {
     int failures = 0;
     for (size_t i = 0; i < count; i++)
-        failures += try_each(all, &tested[i], used);
+        if (all->left_out == NULL || strcmp(tested[i].name, all->left_out) != 0)
+            failures += try_each(all, &tested[i], used);
     for (size_t i = 0; i < all->exception_count; i++)
         if (!used[i]) {
             print_error("no function %s with '%s'\n", all->exceptions[i].name,

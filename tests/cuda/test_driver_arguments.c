@@ -172,6 +172,7 @@ static void each_wrong_argument_is_refused(void **state) {
                                   .kind_count = sizeof kinds / sizeof *kinds,
                                   .exceptions = exceptions,
                                   .exception_count = EXCEPTIONS,
+                                  .left_out = "cuGraphInstantiate_v2",
                                   .prepare = make_current,
                                   .result_name = result_name};
     check_arguments(&all, functions, FUNCTIONS, used);
