@@ -6,15 +6,18 @@
 
 #include "base/cases.h"
 
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-#define MOST 12 /* arguments */
+#define MOST 25 /* arguments */
 
 struct tested {
     const char *name, *parameters; /* as they are declared, in brackets */
     void *function;
 };
+#define ARGUMENTS_TEXT(text)     #text /* of what `text` expands to */
+#define TESTED(name, parameters) {ARGUMENTS_TEXT(name), ARGUMENTS_TEXT(parameters), (void *)(name)},
 
 /* Arguments of which the declaration has `text` in it; the first kind that fits is meant. Handles
  * and structures are words. A wrong one gives `error`; 0: there is no wrong one. */
@@ -28,7 +31,7 @@ struct kind {
 #define NOWHERE ((uintptr_t)4096)
 
 struct exception {
-    const char *name, *argument;
+    const char *name, *argument; /* the first: a pattern, as of file names */
     int result;
 };
 
@@ -42,7 +45,7 @@ struct arguments {
     const char *(*result_name)(int result);
 };
 
-static long do_nothing(void) {
+static inline long do_nothing(void) {
     return 0;
 }
 
@@ -55,12 +58,15 @@ static const struct kind *kind_of(const struct arguments *all, const char *decla
     return NULL;
 }
 
+#define FIVE(type)      type, type, type, type, type
+#define VALUES(v, from) v[from], v[(from) + 1], v[(from) + 2], v[(from) + 3], v[(from) + 4]
+
 /* Integers and pointers are passed alike, so that one type of functions does for all. */
 static int call_with(void *function, const uintptr_t *v) {
-    int (*call)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+    int (*call)(FIVE(uintptr_t), FIVE(uintptr_t), FIVE(uintptr_t), FIVE(uintptr_t),
+                FIVE(uintptr_t));
     memcpy(&call, &function, sizeof call);
-    return call(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]);
+    return call(VALUES(v, 0), VALUES(v, 5), VALUES(v, 10), VALUES(v, 15), VALUES(v, 20));
 }
 
 static char *trimmed(char *at) {
@@ -75,8 +81,10 @@ static int split(const char *parameters, char *copy, size_t size, char **out) {
     int count = 0;
     char *rest;
     snprintf(copy, size, "%.*s", (int)strlen(parameters) - 2, parameters + 1);
-    for (char *at = strtok_r(copy, ",", &rest); at != NULL; at = strtok_r(NULL, ",", &rest))
+    for (char *at = strtok_r(copy, ",", &rest); at != NULL; at = strtok_r(NULL, ",", &rest)) {
+        assert_in_range(count, 0, MOST - 1);
         out[count++] = trimmed(at);
+    }
     return count == 1 && strcmp(out[0], "void") == 0 ? 0 : count;
 }
 
@@ -85,7 +93,8 @@ static int expected_of(const struct arguments *all, const char *name, const char
     for (size_t i = 0; i < all->exception_count; i++) {
         const struct exception *exception = &all->exceptions[i];
         size_t ends = strlen(declared) - strlen(exception->argument);
-        if (strcmp(exception->name, name) == 0 && strlen(declared) > strlen(exception->argument) &&
+        if (fnmatch(exception->name, name, 0) == 0 &&
+            strlen(declared) > strlen(exception->argument) &&
             strcmp(declared + ends, exception->argument) == 0 && strchr(" *", declared[ends - 1])) {
             used[i] = true;
             return exception->result;
@@ -108,10 +117,10 @@ static int try_each(const struct arguments *all, const struct tested *tested, bo
     for (int i = 0; i < count; i++) {
         if (kinds[i]->error == 0)
             continue;
+        all->prepare();
         memset(arguments_memory, 0, sizeof arguments_memory);
         memcpy(values, right, sizeof values);
         values[i] = kinds[i]->wrong;
-        all->prepare();
         int result = call_with(tested->function, values);
         int expected = expected_of(all, tested->name, declared[i], kinds[i], used);
         if (result != expected) {

@@ -3,8 +3,7 @@
 
 #include "cuda/arguments.h"
 
-#define TEXT(parameters)            #parameters
-#define FF_CUDART(name, parameters) {#name, TEXT(parameters), (void *)(name)},
+#define FF_CUDART(name, parameters) TESTED(name, parameters)
 #define FF_CUDART_OR(value)
 #define FF_CUDART_FORM(name, symbol, parameters)               FF_CUDART(name, parameters)
 #define FF_CUDART_STREAM(name, flavour, parameters, arguments) FF_CUDART(name, parameters)
