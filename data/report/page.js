@@ -118,8 +118,10 @@ function picture(box, label, height, draw) {
 }
 
 function axis(svg, scale, orient, x, y, ticks, format, lines) {
-    const line = d3.svg.axis().scale(scale).orient(orient).ticks(ticks).tickFormat(format)
-        .outerTickSize(0).innerTickSize(lines ? -lines : 4).tickPadding(6);
+    const values = format === size ? byteTicks(scale, ticks) : null;
+    const line = d3.svg.axis().scale(scale).orient(orient).ticks(ticks).tickValues(values)
+        .tickFormat(format).outerTickSize(0)
+        .innerTickSize(lines ? -lines : 4).tickPadding(6);
     svg.append("g").attr({class: "axis", transform: "translate(" + x + "," + y + ")"}).call(line);
 }
 
@@ -244,7 +246,7 @@ function showHead() {
 }
 
 function showTips() {
-    const box = section("What this run shows");
+    const box = section(data.kind === "trace" ? "What this run shows" : "What the runs show");
     if (data.tips.length === 0)
         box.append("p").text("Nothing stands out.");
     const list = box.append("ul").attr("class", "tips");
@@ -572,13 +574,16 @@ function showTrace() {
 
 const knows = (runs, member) => runs.some(r => typeof r[member] === "number");
 
-/* Bars of one measure, a line a run; low and high make an interval. */
+/* Bars of one measure, a line a run; low and high make an interval, part is a share of the bar that
+ * stands out, marks are lines across. */
 function barChart(box, label, runs, measure) {
     const row = 24, height = runs.length * row, left = 120;
     const high = r => Math.max(measure.get(r) || 0, (measure.high && measure.high(r)) || 0);
+    const note = r => measure.show(measure.get(r)) + (measure.note ? measure.note(r) : "");
+    const room = 14 + 6.6 * d3.max(runs, r => typeof measure.get(r) === "number" ? note(r).length : 0);
     picture(box, label, height + 28, (svg, width) => {
         const x = d3.scale.linear().domain([0, Math.max(d3.max(runs, high) * 1.02, measure.line || 0) || 1])
-            .range([left, width - 78]);
+            .range([left, Math.max(left + 60, width - room)]);
         axis(svg, x, "bottom", 0, height, Math.max(2, Math.round(width / 150)), measure.tick,
              height);
         runs.forEach((r, i) => {
@@ -591,22 +596,37 @@ function barChart(box, label, runs, measure) {
                 return;
             }
             svg.append("rect").attr({x: left, y: y + 4, height: row - 8, width: x(value) - left})
-                .style("fill", "var(--first)").append("title").text(measure.show(value));
+                .style("fill", "var(--first)").append("title").text(note(r));
+            if (measure.part && measure.part(r) > 0)
+                svg.append("rect").attr({x: left, y: y + 4, height: row - 8,
+                                         width: x(measure.part(r)) - left})
+                    .style("fill", measure.fill).append("title").text(note(r));
             if (measure.low && measure.low(r) !== null)
                 svg.append("path").attr({class: "interval", d: "M" + x(measure.low(r)) + "," +
                     (y + 12) + "H" + x(measure.high(r)) + "M" + x(measure.low(r)) + "," + (y + 8) +
                     "v8M" + x(measure.high(r)) + "," + (y + 8) + "v8"});
-            svg.append("text").attr({x: x(high(r)) + 6, y: y + 16}).text(measure.show(value));
+            svg.append("text").attr({x: x(high(r)) + 6, y: y + 16}).text(note(r));
         });
-        if (measure.line)
-            svg.append("line").attr({class: "limit", x1: x(measure.line), x2: x(measure.line),
-                                     y1: 0, y2: height});
+        const marks = measure.marks ? measure.marks(runs) : measure.line ? [measure.line] : [];
+        marks.forEach(at => svg.append("line").attr({class: "limit", x1: x(at), x2: x(at),
+                                                     y1: 0, y2: height}));
     });
 }
 
 const seconds = s => time(s * 1e9);
-const inSeconds = {get: r => r.seconds, show: seconds, tick: seconds,
-                   low: r => typeof r.min === "number" ? r.min : null, high: r => r.max || null};
+const ofBound = r => r.of_bound ? ", " + Math.round(100 * r.of_bound) + " % of bound" : "";
+const boundsOf = (runs, get) => {
+    const bounded = runs.filter(r => r.of_bound);
+    return bounded.length > 0 ? [get(bounded[0])] : [];
+};
+const inSeconds = {get: r => r.seconds, show: seconds, tick: seconds, note: ofBound,
+                   low: r => typeof r.min === "number" ? r.min : null, high: r => r.max || null,
+                   fill: "var(--again)", part: r => r.stall_ns ? Math.min(r.seconds, r.stall_ns / 1e9) : 0,
+                   marks: runs => boundsOf(runs, r => r.of_bound * r.seconds)};
+const inBytes = {get: r => r.bytes_in + r.bytes_out, show: size, tick: size,
+                 note: r => r.bytes_bound ? ", " + ((r.bytes_in + r.bytes_out) / r.bytes_bound)
+                     .toFixed(1) + "x bound" : "",
+                 fill: "var(--out)", part: r => r.bytes_out, marks: runs => boundsOf(runs, r => r.bytes_bound)};
 const inFaults = {get: r => r.faults, show: count, tick: short};
 const paired = {get: r => r.paired ? r.paired.ratio : null, show: ratio, tick: ratio, line: 1,
                 low: r => r.paired ? r.paired.low : null,
@@ -639,21 +659,59 @@ function showResultsHead() {
     ]);
 }
 
-function showGroups() {
-    if (data.runs.length < 2)
-        return;
+/* A section with a chart of one measure for each subject, on each device. */
+function showGroups(title, text, measure) {
     const devices = d3.set(data.runs.map(r => plain(r.device))).size();
     const groups = d3.nest().key(r => r.subject + (devices > 1 ? ", " + plain(r.device) : ""))
-        .entries(data.runs);
-    const measure = knows(data.runs, "seconds") ? inSeconds : inFaults;
-    const box = section(measure === inSeconds ? "Time by system" : "Faults by system",
-                        knows(data.runs, "min") ? "Bars are medians; lines go from the fastest to "
-                            + "the slowest run." : "");
+        .entries(data.runs.filter(r => typeof r.seconds === "number" || measure === inSeconds));
+    const box = section(title, text);
     groups.forEach(group => {
         if (groups.length > 1)
             box.append("h3").text(group.key);
-        barChart(box, group.key + ", by system", withShares(group.values), measure);
+        barChart(box, group.key + ": " + title, withShares(group.values), measure);
     });
+    return box;
+}
+
+const runColumns = [
+    {name: "subject", get: r => r.subject, text: true},
+    {name: "system", get: r => r.system, text: true},
+    {name: "memory", get: r => r.memory, show: optional(size)},
+    {name: "share", get: r => r.share, show: plain},
+];
+
+function showTimes() {
+    const timed = knows(data.runs, "seconds");
+    const notes = [];
+    const waits = timed && knows(data.runs, "stall_ns");
+    if (knows(data.runs, "min"))
+        notes.push("Bars are medians; lines go from the fastest to the slowest run.");
+    if (knows(data.runs, "of_bound"))
+        notes.push("Dashed: the lower bound, and how much of a run's time it is.");
+    const box = showGroups(timed ? "Time by system" : "Faults by system", notes.join(" "),
+                           timed ? inSeconds : inFaults);
+    if (waits)
+        key(box, [["var(--again)", "kernels wait for memory"], ["var(--first)", "all else"]]);
+    tableBehind(box, runColumns.concat([
+        {name: "time", get: r => r.seconds, show: optional(seconds)},
+        {name: "from", get: r => r.min, show: optional(seconds)},
+        {name: "to", get: r => r.max, show: optional(seconds)},
+        {name: "of the bound", get: r => r.of_bound, show: optional(p => percent(p, 1))},
+        {name: "faults", get: r => r.faults, show: optional(count)},
+    ]), data.runs.slice());
+}
+
+function showMoved() {
+    if (!data.runs.some(r => r.bytes_in + r.bytes_out > 0))
+        return;
+    const box = showGroups("Bytes moved by system", knows(data.runs, "bytes_bound")
+        ? "Dashed: the lower bound." : "", inBytes);
+    key(box, [["var(--out)", "out"], ["var(--first)", "in"]]);
+    tableBehind(box, runColumns.concat([
+        {name: "in", get: r => r.bytes_in, show: optional(size)},
+        {name: "out", get: r => r.bytes_out, show: optional(size)},
+        {name: "lower bound of both", get: r => r.bytes_bound, show: optional(size)},
+    ]), data.runs.slice());
 }
 
 /* Where there are several sizes of memory, systems are told apart by them. */
@@ -682,11 +740,7 @@ function showMeans() {
 
 function showRuns() {
     const reasons = data.runs.some(r => r.reason);
-    table(section("All runs"), [
-        {name: "subject", get: r => r.subject, text: true},
-        {name: "system", get: r => r.system, text: true},
-        {name: "memory", get: r => r.memory, show: optional(size)},
-        {name: "share", get: r => r.share, show: plain},
+    table(section("All runs"), runColumns.concat([
         {name: "time", get: r => r.seconds, show: optional(seconds)},
         {name: "x in-memory", get: r => r.slowdown, show: ratio},
         {name: "faults", get: r => r.faults, show: optional(count)},
@@ -694,7 +748,7 @@ function showRuns() {
         {name: "out", get: r => r.bytes_out, show: optional(size)},
         {name: "hit rate", get: r => r.hit_rate,
          show: optional(h => (100 * h).toFixed(1) + " %")},
-    ].concat(reasons ? [{name: "reason", get: r => r.reason, text: true}] : []), data.runs);
+    ], reasons ? [{name: "reason", get: r => r.reason, text: true}] : []), data.runs);
 }
 
 const summaryMoved = [
@@ -746,8 +800,10 @@ function showResults() {
     showResultsHead();
     if (data.runs.length === 1)
         return showSummary(main.append("section"), data.runs[0]);
-    showGroups();
+    showTips();
+    showTimes();
     showMeans();
+    showMoved();
     showRuns();
     showSummaries();
 }

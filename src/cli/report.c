@@ -14,9 +14,10 @@ static const char help[] =
     "\n"
     "Examples:\n"
     "  farfault report run.trace --output page.html\n"
-    "  farfault report results.json --output page.html\v"
+    "  farfault report results.json --output page.html\n"
+    "  farfault report results.json --text\v"
     "FILE is a trace (farfault record, sim --trace, import), or the JSON of run,\n"
-    "record, compare, sim or replay. A trace shows most.";
+    "record, compare, sim, replay or study show. A trace shows most.";
 
 static const char trace_mark[] = "\x89"
                                  "FFT";
@@ -66,19 +67,23 @@ static int read_either(const char *path, json_t **out) {
 
 static int report(struct ff__options *options) {
     const char *to = options->text[FF__OPTION_OUTPUT];
+    bool text = options->number[FF__OPTION_TEXT];
     json_t *data = NULL;
     if (options->word_count != 1)
         return ff__complain(FF__EXIT_USAGE,
                             "give one trace or JSON file: farfault report FILE --output PAGE.html");
-    if (!to)
-        return ff__complain(FF__EXIT_USAGE, "nowhere to write to; name a file: --output PAGE.html");
-    if (!ff__page_available())
+    if (!to && !text)
+        return ff__complain(FF__EXIT_USAGE,
+                            "nowhere to write to: give --output PAGE.html or --text");
+    if (to && !ff__page_available())
         return ff__complain(FF__EXIT_FAILURE, "this farfault is built without D3, which its pages "
                                               "need; build it where libjs-d3 is installed");
     int status = read_either(options->words[0], &data);
     if (status)
         return status;
-    int written = ff__page_write(data, to);
+    if (text)
+        ff__page_print(data, stdout);
+    int written = to ? ff__page_write(data, to) : 0;
     json_decref(data);
     return written ? ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", to, strerror(-written))
                    : 0;

@@ -58,15 +58,20 @@ static struct ff__run_history *read_history(struct walker *walker) {
 }
 
 /* The numbers of the tips, in their order, as a decimal number. */
-static unsigned tips_of(const struct ff__run_history *history) {
-    json_t *tips = ff__page_tips(history), *tip;
+static unsigned numbers_of(json_t *tips) {
     unsigned numbers = 0;
+    const json_t *tip;
     size_t i;
     json_array_foreach(tips, i, tip) {
-        numbers = 10 * numbers + (unsigned)json_integer_value(json_object_get(tip, "number"));
+        unsigned number = (unsigned)json_integer_value(json_object_get(tip, "number"));
+        numbers = (number < 10 ? 10 : 100) * numbers + number;
     }
     json_decref(tips);
     return numbers;
+}
+
+static unsigned tips_of(const struct ff__run_history *history) {
+    return numbers_of(ff__page_tips(history));
 }
 
 static void test_passes(void **state) {
@@ -164,12 +169,75 @@ static void test_contradictions(void **state) {
     }
 }
 
+/* ---- results of several systems ---- */
+
+static json_t *run_of(const char *subject, const char *system, double seconds, double slowdown,
+                      int mib) {
+    json_int_t bytes = (json_int_t)mib << 20;
+    return json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:I,s:i,s:b}", "subject", subject, "system",
+                     system, "share", "50%", "seconds", seconds, "min", 0.9 * seconds, "max",
+                     1.1 * seconds, "slowdown", slowdown, "bytes_in", bytes, "bytes_out", 0, "good",
+                     1);
+}
+
+static json_t *bound_of(const char *subject, double seconds, int mib) {
+    return json_pack("{s:s,s:s,s:s,s:f,s:I,s:i}", "subject", subject, "kind", "lower bound",
+                     "share", "50%", "seconds", seconds, "bytes_in", (json_int_t)mib << 20,
+                     "bytes_out", 0);
+}
+
+static bool has(const json_t *tips, size_t i, const char *text) {
+    const char *all = json_string_value(json_object_get(json_array_get(tips, i), "text"));
+    return all && strstr(all, text) != NULL;
+}
+
+/* One system is fastest in one program, and equal in the other; that has four times its bound's
+ * time and ten times its bytes, and the first is near its bound, and costs little. */
+static void test_compared(void **state) {
+    (void)state;
+    json_t *runs =
+        json_pack("[o,o,o,o,o]", run_of("near", "slow", 2, 2, 20),
+                  run_of("near", "fast", 1.05, 1.05, 10), run_of("far", "slow", 4, 4, 100),
+                  run_of("far", "fast", 4.1, 4.1, 90), run_of("near", "part", 1, 1, 1));
+    json_t *bounds = json_pack("[o,o]", bound_of("near", 0.8, 9), bound_of("far", 1, 10));
+    json_t *tips = json_array();
+    json_object_set_new(json_array_get(runs, 4), "good", json_false());
+    ff__page_compare(bounds, runs, tips);
+    assert_true(has(tips, 0, "near under part"));
+    assert_true(has(tips, 1, "fast: in the mean 1.01 times"));
+    assert_true(has(tips, 1, "itself in 1 of 2."));
+    assert_false(has(tips, 1, "slow")); /* which is apart in one program */
+    assert_true(has(tips, 2, "far is at 25 % of its lower bound under slow"));
+    assert_true(has(tips, 3, "far moves 100 MiB under slow, the fastest; its lower bound is 10"));
+    assert_true(has(tips, 4, ": near."));
+    assert_int_equal(numbers_of(tips), 12891011);
+    double part = json_number_value(json_object_get(json_array_get(runs, 0), "of_bound"));
+    assert_true(part == 0.4);
+    json_decref(bounds);
+    json_decref(runs);
+}
+
+static void test_equal(void **state) {
+    (void)state;
+    json_t *runs = json_pack("[o,o,o]", run_of("one", "a", 2, 2, 1),
+                             run_of("one", "b", 2.1, 2.1, 1), run_of("one", "c", 3, 3, 1));
+    json_t *tips = json_array();
+    ff__page_compare(NULL, runs, tips);
+    assert_true(has(tips, 0, "to tell, under: b."));
+    assert_int_equal(numbers_of(tips), 8);
+    json_array_remove(runs, 1);
+    json_array_remove(runs, 1);
+    tips = json_array();
+    ff__page_compare(NULL, runs, tips); /* of one system there is nothing to say */
+    assert_int_equal(numbers_of(tips), 0);
+    json_decref(runs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_repeats_in_a_launch),
-        cmocka_unit_test(test_freed),
-        cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_compared), cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_passes),   cmocka_unit_test(test_repeats_in_a_launch),
+        cmocka_unit_test(test_freed),    cmocka_unit_test(test_contradictions),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

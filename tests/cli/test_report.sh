@@ -156,6 +156,33 @@ sed 's,"subject": "stream[^"]*","subject": "</script><script>alert(1)//@@JS@@",'
 page_is_good evil.html
 json data.of '</script><script>alert(1)//@@JS@@' runs 0 subject
 
+# ---- for a terminal: the same figures
+
+shows() { # PATTERN
+    grep -qE "$1" out || fail "no line of the report is '$1': $(cat out)"
+}
+
+status 0 report s.trace --text
+data_of s.html >data.of
+shows "^$("$json_get" data.of head faults) faults \\([0-9]+ again\\), "
+shows '^  faults +.*▁.*  at most [0-9]+$'
+shows '^  R1 Memory is used again after it has left$'
+shows '^  stream +1 +'
+status 0 report s.json --text --output both.html
+page_is_good both.html
+shows '^farfault sim: 2 runs$'
+shows "^  nvidia +50% .* $("$json_get" s.json runs 1 faults) "
+
+# ---- a file of runs, by the JSON of study show
+
+status 0 sim stream:size=8M,zipf:size=4M --systems demand,nvidia --memory 50%,75% --study s.study
+status 0 study show s.study --json=study.json
+status 0 report study.json --text --output study.html
+page_is_good study.html
+shows '^  R8 Which system is fastest$'
+json data.of '[10]' runs # two with enough memory, and 2 x 2 x 2
+json data.of 1 runs 0 slowdown
+
 # ---- what is no run
 
 mistake 1 'farfault report: missing: No such file or directory' report missing --output p.html

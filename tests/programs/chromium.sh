@@ -32,6 +32,6 @@ for file in run.trace results.json; do
 done
 for width in 1280 500; do
     draws run.html $width 6
-    draws results.html $width 3
+    draws results.html $width 5
 done
 exit $bad
