@@ -117,6 +117,9 @@ struct ff_config {
     bool explain;  /* the preload's summary ends with what ff_finding_read() has */
     ff_log_fn log; /* NULL: silent */
     void *log_user;
+    /* The share of the time that this program gets where programs of a device take turns: 1 to 8
+     * times that of one with 1, the default */
+    uint64_t share_priority;
 };
 
 FF_API void ff_config_init_sized(struct ff_config *config, size_t size);
@@ -317,6 +320,9 @@ struct ff_stats {
     uint64_t allocated, allocated_peak; /* bytes of managed memory */
     uint64_t host_held;    /* bytes of memory, or of the file, that the host tier takes */
     uint64_t batches_full; /* of these, found no free memory: an eviction went first */
+    /* That launches have waited, while other programs of the device had their turn; those of the
+     * same time once */
+    uint64_t waited_ns;
 };
 
 /* Changes how much of a device's memory may be used while the program runs, for instance because

@@ -95,9 +95,9 @@ static void show_devices(const struct broker_state *seen) {
 
 static void show_programs(const struct broker_state *seen) {
     struct ff__table table;
-    ff__table_init(&table, "lrlrrrrr");
+    ff__table_init(&table, "lrlrrrrrr");
     ff__table_cells(&table, "program", "pid", "device", "own", "borrowed", "faults", "to lenders",
-                    "back", NULL);
+                    "back", "turns", NULL);
     for (uint32_t i = 0; i < seen->program_count; i++) {
         const struct ff__share_message *program = &seen->programs[i];
         ff__table_cell(&table, "%s", program->text);
@@ -105,9 +105,11 @@ static void show_programs(const struct broker_state *seen) {
         ff__table_cell(&table, "%s", name_of(seen, program->device));
         size_cell(&table, program->own);
         size_cell(&table, program->lent);
-        ff__table_cell(&table, "%llu", (unsigned long long)program->faults);
-        size_cell(&table, program->bytes_lent);
-        size_cell(&table, program->bytes_fetched);
+        ff__table_cell(&table, "%llu", (unsigned long long)program->counts.faults);
+        size_cell(&table, program->counts.bytes_lent);
+        size_cell(&table, program->counts.bytes_fetched);
+        ff__table_cell(&table, "%s%llu", program->waits ? "waits, " : "",
+                       (unsigned long long)program->turns);
     }
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
@@ -139,9 +141,18 @@ static json_t *json_of_program(const struct broker_state *seen,
     ff__json_set(object, "device", ff__json_text(name_of(seen, program->device)));
     ff__json_set(object, "own", ff__json_count(program->own));
     ff__json_set(object, "borrowed", ff__json_count(program->lent));
-    ff__json_set(object, "faults", ff__json_count(program->faults));
-    ff__json_set(object, "bytes_lent", ff__json_count(program->bytes_lent));
-    ff__json_set(object, "bytes_fetched", ff__json_count(program->bytes_fetched));
+    const struct ff__share_counts *counts = &program->counts;
+    ff__json_set(object, "faults", ff__json_count(counts->faults));
+    ff__json_set(object, "refaults", ff__json_count(counts->refaults));
+    ff__json_set(object, "launches", ff__json_count(counts->launches));
+    ff__json_set(object, "bytes_in", ff__json_count(counts->bytes_in));
+    ff__json_set(object, "bytes_out", ff__json_count(counts->bytes_out));
+    ff__json_set(object, "bytes_lent", ff__json_count(counts->bytes_lent));
+    ff__json_set(object, "bytes_fetched", ff__json_count(counts->bytes_fetched));
+    ff__json_set(object, "priority", ff__json_count(program->number));
+    ff__json_set(object, "turns", ff__json_count(program->turns));
+    ff__json_set(object, "waits", json_boolean(program->waits));
+    ff__json_set(object, "waited_seconds", json_real((double)counts->waited_ns * 1e-9));
     return object;
 }
 

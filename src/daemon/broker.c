@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "daemon/divide.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +19,8 @@
 #define LISTENER UINT32_MAX
 #define BURST    64 /* messages of one client that are read before others have their turn */
 
-static const struct ff__client *client_of(const struct ff__broker *broker, uint32_t device) {
-    uint32_t client = broker->devices[device].client;
-    return client == FF__SHARE_NOBODY ? NULL : &broker->clients[client];
+static bool is_of(const struct ff__client *client, uint32_t device) {
+    return client->fd >= 0 && client->device == device;
 }
 
 /* ---- who is there ---- */
@@ -34,9 +32,9 @@ static void forget(struct ff__broker *broker, struct ff__client *client) {
     client->fd = -1;
     for (uint32_t d = 0; d < broker->device_count; d++)
         ff__grant_close(&client->grants[d]);
-    if (client->device != FF__SHARE_NOBODY)
-        broker->devices[client->device].client = FF__SHARE_NOBODY;
     client->device = FF__SHARE_NOBODY;
+    client->wanted = 0;
+    client->turn = FF__TURN_NONE;
 }
 
 static void send_to(struct ff__broker *broker, struct ff__client *client,
@@ -61,29 +59,37 @@ static uint32_t lent_of(const struct ff__broker *broker, uint32_t device) {
     return lent;
 }
 
-/* What its own program has of a device, or is to have; at least what is never lent. */
-static uint32_t own_of(const struct ff__broker *broker, uint32_t device) {
-    const struct ff__client *client = client_of(broker, device);
-    uint32_t own = client ? client->own : 0, need = client ? client->need : 0;
-    uint32_t most = need > own ? need : own;
-    return most > FF__KEEP ? most : FF__KEEP;
+/* What its own programs have of a device; with `needs`, or are to have: at least what is never
+ * lent. */
+static uint32_t own_of(const struct ff__broker *broker, uint32_t device, bool needs) {
+    uint64_t own = 0, slots = broker->devices[device].slots;
+    for (uint32_t c = 0; c < FF__CLIENTS; c++) {
+        const struct ff__client *client = &broker->clients[c];
+        if (is_of(client, device))
+            own += needs && client->need > client->own ? client->need : client->own;
+    }
+    own = needs && own < FF__KEEP ? FF__KEEP : own;
+    return (uint32_t)(own < slots ? own : slots);
 }
 
-static uint32_t free_of(const struct ff__broker *broker, uint32_t device) {
-    uint32_t used = own_of(broker, device) + lent_of(broker, device);
+static uint32_t free_of(const struct ff__broker *broker, uint32_t device, bool needs) {
+    uint32_t used = own_of(broker, device, needs) + lent_of(broker, device);
     return broker->devices[device].slots > used ? broker->devices[device].slots - used : 0;
 }
 
 static void divide(const struct ff__broker *broker, struct ff__division *division) {
-    *division = (struct ff__division){.devices = broker->device_count};
-    for (uint32_t d = 0; d < broker->device_count; d++) {
-        const struct ff__client *client = client_of(broker, d);
-        uint32_t own = own_of(broker, d), slots = broker->devices[d].slots;
-        division->spare[d] = slots > own ? slots - own : 0;
-        division->wanted[d] = client ? client->wanted : 0;
-        division->is_idle[d] = client && client->spared > 0;
-        for (uint32_t other = 0; other < broker->device_count && client; other++)
-            division->held[d][other] = client->grants[other].given;
+    *division = (struct ff__division){.devices = broker->device_count, .programs = FF__CLIENTS};
+    for (uint32_t d = 0; d < broker->device_count; d++)
+        division->spare[d] = broker->devices[d].slots - own_of(broker, d, true);
+    for (uint32_t c = 0; c < FF__CLIENTS; c++) {
+        const struct ff__client *client = &broker->clients[c];
+        if (client->fd < 0 || client->device == FF__SHARE_NOBODY)
+            continue;
+        division->home[c] = client->device;
+        division->wanted[c] = client->wanted;
+        division->is_idle[c] = client->spared > 0;
+        for (uint32_t d = 0; d < broker->device_count; d++)
+            division->held[c][d] = client->grants[d].given;
     }
     ff__divide(division);
 }
@@ -133,33 +139,86 @@ static void reclaim(struct ff__broker *broker, struct ff__client *client, uint32
         grant->deadline_ns = now + broker->limit_ns;
 }
 
-/* Tells a program what it has of its device now, and others have. */
-static void tell_own(struct ff__broker *broker, struct ff__client *client) {
+/* Tells a program what it may have of its device now, and others have. */
+static void tell_own(struct ff__broker *broker, struct ff__client *client, uint32_t slots) {
     struct ff__share_message message = ff__share_message(FF__SHARE_OWN);
     client->told_lent = lent_of(broker, client->device);
-    message.bytes = client->own * FF__SLOT_SIZE;
+    message.bytes = slots * FF__SLOT_SIZE;
     message.lent = client->told_lent * FF__SLOT_SIZE;
     send_to(broker, client, &message);
 }
 
-static void give_own(struct ff__broker *broker, uint32_t device) {
-    uint32_t number = broker->devices[device].client;
-    struct ff__client *client = number == FF__SHARE_NOBODY ? NULL : &broker->clients[number];
-    if (!client || client->need <= client->own)
+/* Tells a program whose turn it is, as far as that concerns it, and what it may have until its turn
+ * comes, or ends. */
+static void tell_turn(struct ff__broker *broker, struct ff__client *client) {
+    bool holds = client->turn == FF__TURN_WAITS;
+    struct ff__share_message message = ff__share_message(holds ? FF__SHARE_HOLD : FF__SHARE_GO);
+    if (client->turn == client->told_turn)
         return;
-    uint32_t lent = lent_of(broker, device), slots = broker->devices[device].slots;
-    uint32_t most = slots > lent ? slots - lent : 0,
-             own = client->need < most ? client->need : most;
-    if (own <= client->own)
+    client->told_turn = client->turn;
+    message.bytes = (holds ? client->due : client->own) * FF__SLOT_SIZE;
+    message.own = client->due * FF__SLOT_SIZE;
+    message.ns = broker->limit_ns / 2;
+    send_to(broker, client, &message);
+}
+
+/* Has a program give up what is more than it may have. One that does not in time, because it is
+ * stopped, keeps that for now, but nobody waits for it. */
+static void take_own(struct ff__broker *broker, struct ff__client *client, uint64_t now) {
+    struct ff__turns *turns = &broker->devices[client->device].turns;
+    uint32_t before = client->due;
+    client->due = ff__turns_due(broker, client);
+    tell_turn(broker, client);
+    if (client->fd < 0)
         return;
-    client->own = own;
-    tell_own(broker, client);
+    if (client->own <= client->due) {
+        client->deadline_ns = 0;
+        return;
+    }
+    if (client->due < before && client->turn != FF__TURN_WAITS)
+        tell_own(broker, client, client->due);
+    if (client->deadline_ns == 0 || client->due < before)
+        client->deadline_ns = now + broker->limit_ns;
+    if (now < client->deadline_ns)
+        return;
+    client->own = client->due;
+    client->deadline_ns = 0;
+    turns->since_ns = turns->is_restored ? turns->since_ns : now;
+}
+
+static void give_own(struct ff__broker *broker, struct ff__client *client) {
+    uint32_t more = client->own < client->due ? client->due - client->own : 0;
+    uint32_t there = more > 0 ? free_of(broker, client->device, false) : 0;
+    if (more == 0 || there == 0)
+        return;
+    client->own += more < there ? more : there;
+    tell_own(broker, client, client->own);
+}
+
+/* Says once that the programs of a device need more of it than there is. */
+static void say_full(struct ff__broker *broker, uint32_t d) {
+    struct ff__broker_device *device = &broker->devices[d];
+    uint64_t need = 0;
+    uint32_t programs = 0;
+    for (uint32_t c = 0; c < FF__CLIENTS; c++) {
+        need += is_of(&broker->clients[c], d) ? broker->clients[c].need : 0;
+        programs += is_of(&broker->clients[c], d);
+    }
+    if (device->turns.is_said || programs < 2 || (!device->turns.on && !broker->has_no_turns))
+        return;
+    device->turns.is_said = true;
+    ff__log_line(&broker->log, FF_LOG_WARNING,
+                 "%s: %u programs need %llu MiB of %llu: %s; nobody fails", device->name, programs,
+                 (unsigned long long)(need * FF__SLOT_SIZE >> 20),
+                 (unsigned long long)(device->slots * FF__SLOT_SIZE >> 20),
+                 device->turns.on ? "those that thrash take turns, and wait for theirs"
+                                  : "each gets a part, and may thrash");
 }
 
 static void give_lease(struct ff__broker *broker, struct ff__client *client, uint32_t device,
                        uint32_t share) {
     struct ff__grant *grant = &client->grants[device];
-    uint32_t there = free_of(broker, device);
+    uint32_t there = free_of(broker, device, true);
     if (client->fd < 0 || grant->given > share)
         return;
     uint32_t more = share - grant->given;
@@ -169,10 +228,10 @@ static void give_lease(struct ff__broker *broker, struct ff__client *client, uin
     tell_lease(broker, client, device, grant->given);
 }
 
-/* Slots that programs in use want and do not get. */
+/* Slots that programs in use want of other devices, and do not get. */
 static uint32_t lack_of(const struct ff__division *division) {
     uint32_t lack = 0;
-    for (uint32_t p = 0; p < division->devices; p++) {
+    for (uint32_t p = 0; p < division->programs; p++) {
         uint32_t got = 0;
         for (uint32_t d = 0; d < division->devices; d++)
             got += division->share[p][d];
@@ -181,30 +240,50 @@ static uint32_t lack_of(const struct ff__division *division) {
     return lack;
 }
 
-/* Asks idle programs for memory that others lack. */
+/* Slots of a device that its programs in use need, and do not get. */
+static uint32_t own_lack_of(const struct ff__broker *broker, uint32_t device) {
+    uint32_t lack = 0;
+    for (uint32_t c = 0; c < FF__CLIENTS; c++) {
+        const struct ff__client *client = &broker->clients[c];
+        if (is_of(client, device) && client->spared == 0 && client->need > client->due)
+            lack += client->need - client->due;
+    }
+    return lack;
+}
+
+static void ask_client(struct ff__broker *broker, struct ff__client *client, uint32_t slots) {
+    struct ff__share_message message = ff__share_message(FF__SHARE_LEND);
+    if (client->is_asked || slots == 0)
+        return;
+    client->is_asked = true;
+    message.bytes = slots * FF__SLOT_SIZE;
+    send_to(broker, client, &message);
+}
+
+/* Asks idle programs for memory that others lack: of the same device first. */
 static void ask_idle(struct ff__broker *broker, const struct ff__division *division) {
-    uint32_t lack = lack_of(division);
-    for (uint32_t d = 0; d < broker->device_count && lack > 0; d++) {
-        uint32_t number = broker->devices[d].client;
-        struct ff__client *client = number == FF__SHARE_NOBODY ? NULL : &broker->clients[number];
-        if (!client || client->spared == 0)
+    uint32_t lack = lack_of(division), own_lack[FF__SHARE_DEVICES];
+    for (uint32_t d = 0; d < broker->device_count; d++)
+        own_lack[d] = own_lack_of(broker, d);
+    for (uint32_t c = 0; c < FF__CLIENTS; c++) {
+        struct ff__client *client = &broker->clients[c];
+        if (client->fd < 0 || client->device == FF__SHARE_NOBODY || client->spared == 0)
             continue;
-        struct ff__share_message message = ff__share_message(FF__SHARE_LEND);
-        uint32_t asked = client->spared < lack ? client->spared : lack;
-        lack -= asked;
-        if (client->is_asked)
-            continue;
-        client->is_asked = true;
-        message.bytes = asked * FF__SLOT_SIZE;
-        send_to(broker, client, &message);
+        uint32_t *own = &own_lack[client->device];
+        uint32_t first = client->spared < *own ? client->spared : *own;
+        uint32_t rest = client->spared - first < lack ? client->spared - first : lack;
+        *own -= first;
+        lack -= rest;
+        ask_client(broker, client, first + rest);
     }
 }
 
 static void tell_lent(struct ff__broker *broker) {
-    for (uint32_t d = 0; d < broker->device_count; d++) {
-        uint32_t number = broker->devices[d].client;
-        if (number != FF__SHARE_NOBODY && broker->clients[number].told_lent != lent_of(broker, d))
-            tell_own(broker, &broker->clients[number]);
+    for (uint32_t c = 0; c < FF__CLIENTS; c++) {
+        struct ff__client *client = &broker->clients[c];
+        if (client->fd >= 0 && client->device != FF__SHARE_NOBODY &&
+            client->told_lent != lent_of(broker, client->device))
+            tell_own(broker, client, client->own < client->due ? client->own : client->due);
     }
 }
 
@@ -212,32 +291,42 @@ static void tell_lent(struct ff__broker *broker) {
 static void settle(struct ff__broker *broker) {
     struct ff__division division;
     uint64_t now = ff__clock_ns();
+    for (uint32_t d = 0; d < broker->device_count; d++) {
+        ff__turns_step(broker, d, now);
+        say_full(broker, d);
+    }
     divide(broker, &division);
     for (uint32_t step = 0; step < 3; step++) {
-        for (uint32_t p = 0; p < broker->device_count; p++) {
-            uint32_t number = broker->devices[p].client;
-            for (uint32_t d = 0; d < broker->device_count && number != FF__SHARE_NOBODY; d++) {
-                struct ff__client *client = &broker->clients[number];
+        for (uint32_t c = 0; c < FF__CLIENTS; c++) {
+            struct ff__client *client = &broker->clients[c];
+            if (client->fd < 0 || client->device == FF__SHARE_NOBODY)
+                continue;
+            if (step == 0)
+                take_own(broker, client, now);
+            else if (step == 1 && client->fd >= 0)
+                give_own(broker, client);
+            for (uint32_t d = 0; d < broker->device_count; d++) {
                 if (step == 0)
-                    reclaim(broker, client, d, division.share[p][d], now);
+                    reclaim(broker, client, d, division.share[c][d], now);
                 else if (step == 2)
-                    give_lease(broker, client, d, division.share[p][d]);
+                    give_lease(broker, client, d, division.share[c][d]);
             }
-            if (step == 1)
-                give_own(broker, p);
         }
     }
     ask_idle(broker, &division);
     tell_lent(broker);
 }
 
-/* Disconnects programs that have kept for too long what others need. Whether something is still
- * being reclaimed. */
+/* Disconnects programs that have kept for too long what others need. Whether there is something to
+ * wait for: memory that is being reclaimed, or the end of a turn. */
 static bool enforce(struct ff__broker *broker) {
     uint64_t now = ff__clock_ns();
     bool waits = false;
+    for (uint32_t d = 0; d < broker->device_count; d++)
+        waits = waits || broker->devices[d].turns.on;
     for (uint32_t c = 0; c < FF__CLIENTS; c++) {
         struct ff__client *client = &broker->clients[c];
+        waits = waits || (client->fd >= 0 && client->deadline_ns > 0);
         for (uint32_t d = 0; d < broker->device_count && client->fd >= 0; d++) {
             uint64_t deadline = client->grants[d].deadline_ns;
             waits = waits || deadline > 0;
@@ -253,20 +342,24 @@ static bool enforce(struct ff__broker *broker) {
 
 /* ---- what they say ---- */
 
-static uint32_t find_device(const struct ff__broker *broker, const char *name) {
-    for (uint32_t d = 0; d < broker->device_count; d++) {
-        bool fits = !name[0] || strcmp(name, broker->devices[d].name) == 0;
-        if (fits && broker->devices[d].client == FF__SHARE_NOBODY)
-            return d;
-    }
-    return FF__SHARE_NOBODY;
+static uint32_t programs_of(const struct ff__broker *broker, uint32_t device) {
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < FF__CLIENTS; c++)
+        count += is_of(&broker->clients[c], device);
+    return count;
 }
 
-static bool is_device(const struct ff__broker *broker, const char *name) {
-    for (uint32_t d = 0; d < broker->device_count; d++)
-        if (!name[0] || strcmp(name, broker->devices[d].name) == 0)
-            return true;
-    return false;
+/* Of the devices that are meant, the one with the fewest programs. FF__SHARE_NOBODY: there is none.
+ */
+static uint32_t find_device(const struct ff__broker *broker, const char *name) {
+    uint32_t found = FF__SHARE_NOBODY;
+    for (uint32_t d = 0; d < broker->device_count; d++) {
+        bool fits = !name[0] || strcmp(name, broker->devices[d].name) == 0;
+        if (fits &&
+            (found == FF__SHARE_NOBODY || programs_of(broker, d) < programs_of(broker, found)))
+            found = d;
+    }
+    return found;
 }
 
 static uint32_t slots_of(uint64_t bytes) {
@@ -275,10 +368,9 @@ static uint32_t slots_of(uint64_t bytes) {
 
 static void tell_device(struct ff__broker *broker, struct ff__client *client, uint32_t d) {
     struct ff__share_message message = ff__share_message(FF__SHARE_DEVICE);
-    const struct ff__client *user = client_of(broker, d);
     message.device = d;
     message.bytes = broker->devices[d].slots * FF__SLOT_SIZE;
-    message.own = user ? user->own * FF__SLOT_SIZE : 0;
+    message.own = own_of(broker, d, false) * FF__SLOT_SIZE;
     message.lent = lent_of(broker, d) * FF__SLOT_SIZE;
     ff__share_set_text(&message, "%s", broker->devices[d].name);
     send_to(broker, client, &message);
@@ -288,20 +380,25 @@ static void join(struct ff__broker *broker, struct ff__client *client,
                  const struct ff__share_message *hello) {
     struct ff__share_message welcome = ff__share_message(FF__SHARE_WELCOME);
     uint32_t d = find_device(broker, hello->text);
-    if (d == FF__SHARE_NOBODY) {
+    uint32_t most = d == FF__SHARE_NOBODY ? 0 : broker->devices[d].slots;
+    if (d == FF__SHARE_NOBODY || (programs_of(broker, d) + 1) * FF__KEEP > most) {
         refuse(broker, client,
-               is_device(broker, hello->text) ? "every such device has a program already"
-                                              : "there is no such device");
+               d == FF__SHARE_NOBODY ? "there is no such device"
+                                     : "the device has no room for one program more");
         return;
     }
-    client->device = d;
-    broker->devices[d].client = (uint32_t)(client - broker->clients);
-    uint32_t most = broker->devices[d].slots, wanted = slots_of(hello->bytes);
-    uint32_t lent = lent_of(broker, d), free_slots = most > lent ? most - lent : 0;
+    uint32_t lent = lent_of(broker, d), wanted = slots_of(hello->bytes);
+    uint32_t free_slots = free_of(broker, d, false);
     wanted = wanted == 0 || wanted > most ? most : wanted;
+    client->device = d;
     client->own = wanted < free_slots ? wanted : free_slots;
-    client->need =
-        wanted; /* until it says what it needs: what others have comes back while it starts */
+    if (client->own < FF__KEEP) /* until the others give it up, it is there twice */
+        client->own = FF__KEEP;
+    /* until it says what it needs: what others have comes back while it starts */
+    client->need = client->due = wanted;
+    client->priority = hello->number < 1                      ? 1
+                       : hello->number > FF__SHARE_PRIORITIES ? FF__SHARE_PRIORITIES
+                                                              : (uint32_t)hello->number;
     client->told_lent = lent;
     welcome.device = d;
     welcome.bytes = client->own * FF__SLOT_SIZE;
@@ -321,6 +418,13 @@ static void need(struct ff__broker *broker, struct ff__client *client, uint64_t 
         client->own = client->need;
 }
 
+/* It has given something up. */
+static void have(struct ff__client *client, uint64_t bytes) {
+    uint32_t slots = slots_of(bytes + FF__SLOT_SIZE - 1);
+    uint32_t has = slots > client->due ? slots : client->due;
+    client->own = has < client->own ? has : client->own;
+}
+
 static void harvest(struct ff__broker *broker, struct ff__client *client, uint64_t bytes) {
     uint32_t all = 0, slots = slots_of(bytes);
     for (uint32_t d = 0; d < broker->device_count; d++)
@@ -332,9 +436,10 @@ static void report(struct ff__client *client, const struct ff__share_message *me
     uint32_t spared = slots_of(message->bytes);
     client->spared = spared < client->own ? spared : client->own;
     client->is_asked = client->is_asked && spared > 0;
-    client->faults = message->faults;
-    client->bytes_lent = message->bytes_lent;
-    client->bytes_fetched = message->bytes_fetched;
+    client->counts = message->counts;
+    if (client->turn == FF__TURN_NONE)
+        ff__thrashing_note(&client->thrash, ff__clock_ns(), message->counts.refaults,
+                           message->counts.stalled_ns);
 }
 
 static void tell_program(struct ff__broker *broker, struct ff__client *to,
@@ -345,9 +450,10 @@ static void tell_program(struct ff__broker *broker, struct ff__client *to,
     message.own = client->own * FF__SLOT_SIZE;
     for (uint32_t d = 0; d < broker->device_count; d++)
         message.lent += client->grants[d].given * FF__SLOT_SIZE;
-    message.faults = client->faults;
-    message.bytes_lent = client->bytes_lent;
-    message.bytes_fetched = client->bytes_fetched;
+    message.counts = client->counts;
+    message.turns = client->turns;
+    message.waits = client->turn == FF__TURN_WAITS;
+    message.number = client->priority;
     ff__share_set_text(&message, "%s", client->name);
     send_to(broker, to, &message);
 }
@@ -364,44 +470,43 @@ static void show(struct ff__broker *broker, struct ff__client *client) {
     forget(broker, client);
 }
 
+/* From a program that has joined. False: it is not for one to say. */
+static bool handle_program(struct ff__broker *broker, struct ff__client *client,
+                           const struct ff__share_message *message) {
+    switch (message->kind) {
+    case FF__SHARE_NEED:
+        need(broker, client, message->bytes);
+        return true;
+    case FF__SHARE_HARVEST:
+        harvest(broker, client, message->bytes);
+        return true;
+    case FF__SHARE_HAVE:
+        have(client, message->bytes);
+        return true;
+    case FF__SHARE_WANT:
+        client->wants = message->number > 0;
+        return true;
+    case FF__SHARE_READY:
+        ff__turns_restored(broker, client, ff__clock_ns());
+        return true;
+    case FF__SHARE_REPORT:
+        report(client, message);
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void handle(struct ff__broker *broker, struct ff__client *client,
                    const struct ff__share_message *message) {
     bool has_joined = client->device != FF__SHARE_NOBODY;
-    switch (message->kind) {
-    case FF__SHARE_HELLO:
-        if (!has_joined) {
-            join(broker, client, message);
-            return;
-        }
-        break;
-    case FF__SHARE_WATCH:
-        if (!has_joined) {
-            show(broker, client);
-            return;
-        }
-        break;
-    case FF__SHARE_NEED:
-        if (has_joined) {
-            need(broker, client, message->bytes);
-            return;
-        }
-        break;
-    case FF__SHARE_HARVEST:
-        if (has_joined) {
-            harvest(broker, client, message->bytes);
-            return;
-        }
-        break;
-    case FF__SHARE_REPORT:
-        if (has_joined) {
-            report(client, message);
-            return;
-        }
-        break;
-    default:
-        break;
-    }
-    refuse(broker, client, "that message does not belong here");
+    client->heard_ns = ff__clock_ns();
+    if (!has_joined && message->kind == FF__SHARE_HELLO)
+        join(broker, client, message);
+    else if (!has_joined && message->kind == FF__SHARE_WATCH)
+        show(broker, client);
+    else if (!has_joined || !handle_program(broker, client, message))
+        refuse(broker, client, "that message does not belong here");
 }
 
 static void read_from(struct ff__broker *broker, struct ff__client *client) {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, NO_TURNS = 256 };
 
 #define LIMIT_NS UINT64_C(5000000000) /* ours */
 
@@ -22,12 +22,19 @@ static const struct argp_option options[] = {
     {"device", 'd', "NAME:SIZE", 0, "a device and its memory, such as gpu0:256M; up to 8", 0},
     {"limit", 'l', "TIME", 0,
      "how long a program may take to give memory back that others need (default: 5s)", 0},
+    {"no-turns", NO_TURNS, NULL, 0,
+     "programs of a device that thrash take no turns: each has its part of the memory", 0},
     {0},
 };
 
 static int complain(int status, const char *text, const char *what) {
     fprintf(stderr, "farfaultd: %s: %s\n", text, what);
     return status;
+}
+
+static void say(void *user, enum ff_log_level level, const char *line) {
+    (void)user, (void)level;
+    fprintf(stderr, "farfaultd: %s\n", line);
 }
 
 static bool is_name(const char *text, size_t length) {
@@ -50,7 +57,6 @@ static const char *add_device(const char *text) {
     struct ff__broker_device *device = &broker.devices[broker.device_count++];
     memcpy(device->name, text, length);
     device->slots = (uint32_t)(bytes / FF__SLOT_SIZE);
-    device->client = FF__SHARE_NOBODY;
     for (uint32_t d = 0; d + 1 < broker.device_count; d++)
         if (strcmp(broker.devices[d].name, device->name) == 0)
             return "there is a device of that name already";
@@ -70,6 +76,9 @@ static error_t take(int key, char *argument, struct argp_state *state) {
         if (ff__parse_ns(argument, &broker.limit_ns) || broker.limit_ns == 0)
             wrong = "must be a time, such as 5s";
         break;
+    case NO_TURNS:
+        broker.has_no_turns = true;
+        return 0;
     case ARGP_KEY_ARG:
         wrong = "not an option";
         break;
@@ -93,8 +102,8 @@ static const struct argp argp = {
     "--socket=PATH --device=NAME:SIZE...",
     "Lends idle memory of devices to programs that run under farfault run --share.\v"
     "Who may connect is a matter of the socket's permissions. A program gets a device; what it "
-    "does not need of it, "
-    "others borrow, until it does.\n"
+    "does not need of it, others borrow, until it does. Programs whose data does not fit the same "
+    "device together have a part each; if they thrash, they take turns.\n"
     "\n"
     "Example:\n"
     "  farfaultd --socket /run/user/1000/farfault --device gpu0:256M --device gpu1:256M",
@@ -111,6 +120,7 @@ int main(int argc, char **argv) {
     struct ff_error error = {""};
     const struct sigaction ends = {.sa_handler = end};
     broker.limit_ns = LIMIT_NS;
+    broker.log.write = say;
     argp_err_exit_status = EXIT_USAGE;
     argp_program_version = "farfaultd " FARFAULT_VERSION;
     ff__file_limit_is_error();

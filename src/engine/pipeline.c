@@ -199,6 +199,8 @@ int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fau
     struct ff_fault_group next = *group;
     struct ff__job job;
     uint64_t start = pipeline->backend->now(pipeline->self);
+    if (++pipeline->serving > pipeline->serving_most)
+        pipeline->serving_most = pipeline->serving;
     int status = serve_one(pipeline, &next, &job, stay);
     if (status == FF__JOB_NONE)
         pipeline->backend->replay(pipeline->self, next.block, &next.faulted);
@@ -206,6 +208,7 @@ int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fau
         if (serve_one(pipeline, &next, &job, false) == FF__JOB_NONE)
             pipeline->backend->replay(pipeline->self, next.block, &next.faulted);
     uint64_t took = pipeline->backend->now(pipeline->self) - start;
+    pipeline->serving--;
     ff__engine_count_service(pipeline->engine, took);
     pipeline->group_ns = (7 * pipeline->group_ns + took) / 8;
     return status < 0 ? status : 0;

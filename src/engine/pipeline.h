@@ -132,6 +132,7 @@ struct ff__pipeline {
     uint32_t fault_workers, followers; /* threads; of these, those that sleep */
     bool led;                          /* one waits for faults */
     uint64_t group_ns;                 /* what it takes to serve a group, a moving average */
+    uint32_t serving, serving_most;    /* groups now, and at most since the usage was asked for */
     bool cannot_read;                  /* faults: it has been logged */
     pthread_t threads[FF__FAULT_WORKERS_MAX + 3];
     uint32_t thread_count;
@@ -208,14 +209,22 @@ int ff__pipeline_set_memory(struct ff__pipeline *pipeline, uint32_t tier, uint64
 
 /* How a device is used. All in bytes. */
 struct ff__usage {
-    uint64_t used;   /* of all ranges that have had pages there */
-    uint64_t excess; /* allocated above the capacity */
-    bool harvests;   /* the policies evict to other devices */
-    uint64_t events; /* faults served and kernels begun on any device, since the start */
-    bool runs;       /* a kernel runs */
+    uint64_t used;         /* of all ranges that have had pages there */
+    uint64_t excess;       /* allocated above the capacity */
+    bool harvests;         /* the policies evict to other devices */
+    uint64_t events;       /* faults served and kernels begun on any device, since the start */
+    bool runs;             /* a kernel runs */
+    uint64_t free;         /* that may be allocated */
+    bool is_queued;        /* advice that has not been followed yet */
+    uint32_t serving_most; /* groups of faults served at the same time, since this was last asked */
 };
 
 struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier);
+
+/* What is on the device now, as advice that brings it back: fills in up to `capacity` pieces, in
+ * the order of their addresses. Returns how many there are. */
+uint32_t ff__pipeline_residents(struct ff__pipeline *pipeline, uint32_t tier,
+                                struct ff_advice *items, uint32_t capacity);
 
 /* Gives memory that the device keeps unused back to the system. */
 void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier);

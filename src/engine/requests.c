@@ -84,12 +84,38 @@ int ff__pipeline_set_memory(struct ff__pipeline *pipeline, uint32_t tier, uint64
 struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier) {
     const struct ff__engine *engine = pipeline->engine;
     ff__pipeline_lock(pipeline);
+    struct ff__tier_memory memory = ff__memory_of(engine, tier);
     struct ff__usage usage = {
-        engine->space.used[tier] * FF_PAGE_SIZE, ff__memory_of(engine, tier).excess * FF_PAGE_SIZE,
-        engine->place->place && engine->guests,
-        engine->space.stats.faults + engine->space.stats.launches, engine->running[tier].count > 0};
+        .used = engine->space.used[tier] * FF_PAGE_SIZE,
+        .excess = memory.excess * FF_PAGE_SIZE,
+        .harvests = engine->place->place && engine->guests,
+        .events = engine->space.stats.faults + engine->space.stats.launches,
+        .runs = engine->running[tier].count > 0,
+        .free = memory.free * FF_PAGE_SIZE,
+        .is_queued = !ff__queue_empty(&pipeline->prefetches),
+        .serving_most = pipeline->serving_most,
+    };
+    pipeline->serving_most = pipeline->serving;
     ff__pipeline_unlock(pipeline);
     return usage;
+}
+
+uint32_t ff__pipeline_residents(struct ff__pipeline *pipeline, uint32_t tier,
+                                struct ff_advice *items, uint32_t capacity) {
+    const struct ff__space *space = &pipeline->engine->space;
+    uint32_t count = 0;
+    ff__pipeline_lock(pipeline);
+    for (uint32_t block = 0; block < space->block_limit; block++) {
+        const struct ff_mask *pages = &ff__facts(space, block)->tier[tier].resident;
+        if (ff_mask_empty(pages))
+            continue;
+        if (count < capacity)
+            items[count] = (struct ff_advice){
+                .block = block, .tier = tier, .launch = FF_NONE, .pages = *pages};
+        count++;
+    }
+    ff__pipeline_unlock(pipeline);
+    return count;
 }
 
 void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier) {

@@ -175,6 +175,7 @@ static void put_stats(struct writer *writer, const struct ff__account *account) 
     put_real(writer, "hit_rate", ff_stats_hit_rate(stats));
     put_count(writer, "advice_dropped", stats->advice_dropped);
     put_real(writer, "fault_seconds", (double)stats->fault_ns * 1e-9);
+    put_real(writer, "waited_seconds", (double)stats->waited_ns * 1e-9);
     put_count(writer, "resident_peak", stats->resident_peak);
 }
 

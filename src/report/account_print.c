@@ -34,6 +34,12 @@ static void print_lending(FILE *file, const struct ff_stats *stats) {
             ff__size_text(c, stats->pages_fetched * PAGE), ff__size_text(d, stats->lent_peak));
 }
 
+static void print_turns(FILE *file, const struct ff_stats *stats) {
+    if (stats->waited_ns > 0)
+        fprintf(file, "  turns      launches waited %.3f s for other programs of the device\n",
+                (double)stats->waited_ns * 1e-9);
+}
+
 static void print_managed(FILE *file, const struct ff__account *account) {
     const struct ff_stats *stats = &account->stats;
     char a[FF__QUANTITY], b[FF__QUANTITY], c[FF__QUANTITY], d[FF__QUANTITY], e[FF__QUANTITY];
@@ -55,6 +61,7 @@ static void print_managed(FILE *file, const struct ff__account *account) {
             ff__size_text(d, stats->populated * PAGE), ff__size_text(e, stats->prefetched * PAGE));
     fprintf(file, "  evictions  %" PRIu64 "\n", stats->evictions);
     print_lending(file, stats);
+    print_turns(file, stats);
     print_hits(file, stats);
 }
 

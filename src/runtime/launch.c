@@ -136,6 +136,7 @@ void ff__context_begin_launch(struct ff_context *context, uint32_t device, uint6
     struct announced own, *left, *it;
     if (ff__context_is_inherited(context) || device >= context->config.devices)
         return;
+    ff__hold_pass(&context->share.hold);
     left = claim(context, what->operand_count);
     it = left ? left : &own;
     it->launch = (struct ff__launch){

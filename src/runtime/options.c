@@ -2,6 +2,7 @@
 
 #include "base/parse.h"
 #include "engine/pipeline.h"
+#include "share/protocol.h"
 
 #include <errno.h>
 #include <farfault/mask.h>

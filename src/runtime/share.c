@@ -19,6 +19,7 @@
 #define MARGIN    (2 * FF_BLOCK_SIZE) /* what a program may have beside what it uses */
 #define LOW_NS    UINT64_C(500000000) /* it lends memory that it has not needed for so long */
 #define REPORT_NS UINT64_C(250000000) /* between two reports */
+#define REST_NS   UINT64_C(50000000)  /* without kernels for so long its turn is over */
 
 /* A program that has neither faulted nor launched for so long is idle. The time doubles, up to the
  * second, each time that the program was not idle after all. */
@@ -48,6 +49,7 @@ static void set_lent(struct ff__share *share, uint64_t bytes) {
 void ff__share_stats(const struct ff__share *share, struct ff_stats *stats) {
     stats->lent = __atomic_load_n(&share->lent, __ATOMIC_RELAXED);
     stats->lent_peak = __atomic_load_n(&share->lent_peak, __ATOMIC_RELAXED);
+    stats->waited_ns = __atomic_load_n(&share->hold.waited_ns, __ATOMIC_RELAXED);
 }
 
 /* The answers to HELLO. */
@@ -93,6 +95,7 @@ int ff__share_join(struct ff__share *share, const struct ff_config *config,
                    struct ff_error *error) {
     const struct timeval patience = {.tv_sec = ANSWER_S};
     *share = (struct ff__share){.socket = -1, .idle_ns = IDLE_NS, .kept = UINT64_MAX};
+    ff__hold_init(&share->hold);
     if (!config->share)
         return 0;
     if (config->devices != 1)
@@ -107,6 +110,7 @@ int ff__share_join(struct ff__share *share, const struct ff_config *config,
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     struct ff__share_message hello = ff__share_message(FF__SHARE_HELLO);
     hello.bytes = config->memory;
+    hello.number = config->share_priority;
     if (config->share_device)
         ff__share_set_text(&hello, "%s", config->share_device);
     int status = ff__share_send(socket, &hello, NULL, 0, true);
@@ -128,9 +132,31 @@ static void set_own(struct ff__share *share, uint64_t bytes) {
                share->own > FF_BLOCK_SIZE ? share->own : FF_BLOCK_SIZE);
 }
 
+/* While kernels still run before the turn of others, the program keeps what it has. */
 static void take_own(struct ff__share *share, const struct ff__share_message *message) {
-    set_own(share, message->bytes);
     set_lent(share, message->lent);
+    if (share->hold.state == FF__HOLD_DRAINS)
+        return;
+    share->told = UINT64_MAX;
+    set_own(share, message->bytes);
+}
+
+/* It is the turn of others, of which the program is told once; or its own. */
+static void take_turn(struct ff__share *share, const struct ff__share_message *message) {
+    uint64_t now = ff__clock_ns();
+    share->wants = true;
+    share->event_ns = now; /* a program that has waited is not idle */
+    if (message->kind == FF__SHARE_GO) {
+        ff__hold_restore(&share->hold, message->own, now);
+        set_own(share, message->bytes);
+        return;
+    }
+    if (!share->has_held)
+        ff__log_line(&share->pipeline->log, FF_LOG_WARNING,
+                     "the programs of this device do not fit it together: they take turns, and "
+                     "launches wait for the next one; nothing fails");
+    share->has_held = true;
+    ff__hold_close(&share->hold, message->bytes, message->ns, now);
 }
 
 /* Others could use so much of what the program does without. */
@@ -169,6 +195,8 @@ static bool listen_to_broker(struct ff__share *share) {
             take_own(share, &message);
         else if (message.kind == FF__SHARE_LEND)
             spare(share, message.bytes);
+        else if (message.kind == FF__SHARE_HOLD || message.kind == FF__SHARE_GO)
+            take_turn(share, &message);
         else if (message.kind == FF__SHARE_REFUSED)
             ff__log_line(&share->pipeline->log, FF_LOG_WARNING, "the broker: %s", message.text);
     }
@@ -180,6 +208,12 @@ static bool listen_to_broker(struct ff__share *share) {
 static void say(struct ff__share *share, enum ff__share_kind kind, uint64_t bytes) {
     struct ff__share_message message = ff__share_message(kind);
     message.bytes = bytes < FF__SHARE_BYTES ? bytes : FF__SHARE_BYTES;
+    ff__share_send(share->socket, &message, NULL, 0, true);
+}
+
+static void say_wants(struct ff__share *share) {
+    struct ff__share_message message = ff__share_message(FF__SHARE_WANT);
+    message.number = share->wants;
     ff__share_send(share->socket, &message, NULL, 0, true);
 }
 
@@ -212,10 +246,24 @@ static void report(struct ff__share *share, uint64_t now) {
     struct ff_stats stats = ff__pipeline_stats(share->pipeline);
     share->reported_ns = now;
     message.bytes = share->is_idle && share->own > MARGIN ? share->own - MARGIN : 0;
-    message.faults = stats.faults;
-    message.bytes_lent = stats.pages_lent * FF_PAGE_SIZE;
-    message.bytes_fetched = stats.pages_fetched * FF_PAGE_SIZE;
+    share->stalled_ns +=
+        (stats.fault_ns - share->fault_ns) / (share->serving_most + !share->serving_most);
+    share->fault_ns = stats.fault_ns;
+    share->serving_most = 0;
+    message.counts = (struct ff__share_counts){
+        .faults = stats.faults,
+        .refaults = stats.refaults,
+        .launches = stats.launches,
+        .bytes_in = stats.pages_in * FF_PAGE_SIZE,
+        .bytes_out = stats.pages_out * FF_PAGE_SIZE,
+        .bytes_lent = stats.pages_lent * FF_PAGE_SIZE,
+        .bytes_fetched = stats.pages_fetched * FF_PAGE_SIZE,
+        .stalled_ns = share->stalled_ns,
+        .waited_ns = __atomic_load_n(&share->hold.waited_ns, __ATOMIC_RELAXED),
+    };
     ff__share_send(share->socket, &message, NULL, 0, true);
+    if (share->has_held)
+        say_wants(share);
 }
 
 static uint64_t whole_blocks(uint64_t bytes) {
@@ -245,11 +293,56 @@ static void keep(struct ff__share *share) {
     set_own(share, share->own);
 }
 
+/* Others have their turn, and no kernel runs any more. */
+static void give_up(struct ff__share *share) {
+    share->told = UINT64_MAX;
+    set_own(share, share->hold.kept);
+}
+
+/* Says how much of what it may no longer have the program still has. The memory goes back to the
+ * system once all has left. */
+static void say_have(struct ff__share *share, const struct ff__usage *usage) {
+    uint64_t own = share->own > FF_BLOCK_SIZE ? share->own : FF_BLOCK_SIZE;
+    uint64_t has = own + usage->excess;
+    if (has >= share->told)
+        return;
+    if (usage->excess == 0)
+        ff__pipeline_trim(share->pipeline, ff_tier_of_device(0));
+    share->told = has;
+    say(share, FF__SHARE_HAVE, has);
+}
+
+/* Whether there are kernels to run: some run, or wait for the turn, or did a moment ago. */
+static void watch_wants(struct ff__share *share, const struct ff__usage *usage, uint64_t now) {
+    bool waits = __atomic_load_n(&share->hold.waiting, __ATOMIC_RELAXED) > 0;
+    bool is_busy = usage->runs || now - share->event_ns < REST_NS;
+    bool wants = share->hold.state == FF__HOLD_NONE
+                     ? is_busy
+                     : waits || share->hold.state == FF__HOLD_RESTORES;
+    if (wants == share->wants)
+        return;
+    share->wants = wants;
+    say_wants(share);
+}
+
+static void go_on_with_turn(struct ff__share *share, const struct ff__usage *usage, uint64_t now) {
+    if (ff__hold_has_drained(&share->hold, share->pipeline, usage, now))
+        give_up(share);
+    else if (ff__hold_has_restored(&share->hold, share->pipeline, usage, share->own, now))
+        say(share, FF__SHARE_READY, 0);
+    watch_wants(share, usage, now);
+}
+
 static void ask(struct ff__share *share, uint64_t now) {
     struct ff__usage usage = ff__pipeline_usage(share->pipeline, ff_tier_of_device(0));
     uint64_t most = share->memory, need = whole_blocks(usage.used) + MARGIN;
+    if (usage.serving_most > share->serving_most)
+        share->serving_most = usage.serving_most;
     watch_use(share, &usage, now);
     report(share, now);
+    say_have(share, &usage);
+    if (share->has_held)
+        go_on_with_turn(share, &usage, now);
     most = share->kept < most ? share->kept : most;
     need = need < most ? need : most;
     if (need > share->need) {
@@ -277,6 +370,7 @@ static void go_on_alone(struct ff__share *share) {
         if (share->is_leased[tier])
             set_memory(share, tier, 0);
     set_memory(share, ff_tier_of_device(0), share->memory);
+    ff__hold_open(&share->hold);
     ff__log_line(&share->pipeline->log, FF_LOG_WARNING,
                  "the broker is gone: this program goes on with its own device");
 }
@@ -296,6 +390,7 @@ static void *talk(void *argument) {
         }
         ask(share, ff__clock_ns());
     }
+    ff__hold_open(&share->hold);
     __atomic_store_n(&share->is_silent, true, __ATOMIC_RELEASE);
     while (!__atomic_load_n(&share->leave, __ATOMIC_RELAXED))
         ff__clock_sleep(LEAVE_NS);
@@ -332,4 +427,5 @@ void ff__share_leave(struct ff__share *share) {
         close(share->socket);
     share->has_thread = false;
     share->socket = -1;
+    ff__hold_fini(&share->hold);
 }

@@ -3,12 +3,14 @@
  * A thread of its own talks to the broker. It lowers the device's capacity when the program uses
  * less than that for a while, raises it when it uses more, and borrows others' memory for what does
  * not fit. While nothing is seen of the program, it lends what others lack of what the program has
- * allocated, too. When the broker is gone, the program has its own device for itself, and no other.
- */
+ * allocated, too. While other programs of its device have their turn, its launches wait
+ * (runtime/hold.h). When the broker is gone, the program has its own device for itself, and no
+ * other. */
 #ifndef FF_RUNTIME_SHARE_H
 #define FF_RUNTIME_SHARE_H
 
 #include "engine/pipeline.h"
+#include "runtime/hold.h"
 #include "share/protocol.h"
 
 struct ff__share {
@@ -18,10 +20,16 @@ struct ff__share {
     bool is_leased[FF_TIERS_MAX];
     uint64_t memory; /* bytes of the own device that this program may use at most */
     uint64_t own;    /* bytes of it that the program may use now */
+    uint64_t told;   /* bytes of it that it has said it has; more: it is to say so again */
     uint64_t need;   /* bytes of it that the program has asked for */
     uint64_t wanted; /* of others */
     uint64_t low_ns; /* since when it needs less; 0: it does not */
     uint64_t reported_ns;
+    uint64_t fault_ns, stalled_ns; /* at the last report: of all threads, and of each on average */
+    uint32_t serving_most;         /* groups of faults at the same time, since then */
+    struct ff__hold hold;
+    bool has_held;             /* launches, ever */
+    bool wants;                /* what the broker has been told: that there are kernels to run */
     uint64_t events, event_ns; /* faults and launches so far, and when that number last changed */
     uint64_t idle_ns;          /* without them for so long it is idle: */
     bool is_idle;

@@ -39,6 +39,17 @@ json top.json gpu1 devices 1 name
 status 0 top --socket "$socket" --once
 has out gpu0
 
+# two programs of one device that fit it together: nobody waits
+"$farfault" run --share "$socket" --share-device gpu0 --json=first.json -- "$program" --size 5M \
+    --check >first.out 2>&1 &
+first=$!
+says 0 '*' "$farfault" run --share "$socket" --share-device gpu0 --share-priority 3 \
+    --json=second.json -- "$program" --size 5M --check
+wait $first || fail "the first of two failed: $(cat first.out)"
+json first.json 0 runs 0 waited_seconds
+json second.json 0 runs 0 waited_seconds
+mistake 2 'farfault run: --share-priority 9: *' run --share-priority 9 -- true
+
 kill $daemon
 wait $daemon || fail 'the broker did not end well'
 [ ! -e "$socket" ] || fail 'the socket is still there'

@@ -220,7 +220,7 @@ for name in $(tr -d '\n' <"$source/src/runtime/options.def" | sed 's/FF_/\n&/g' 
     done
     met_variables="${met_variables:-} $name"
 done
-[ "$(echo $met_variables | wc -w)" -eq 10 ] || fail "the settings that are numbers: $met_variables"
+[ "$(echo $met_variables | wc -w)" -eq 11 ] || fail "the settings that are numbers: $met_variables"
 
 # ---- compare
 

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     broker.device_count = 2;
     broker.limit_ns = 1000000;
     for (uint32_t d = 0; d < 2; d++)
-        broker.devices[d] = (struct ff__broker_device){{'a', (char)('0' + d)}, 8, FF__SHARE_NOBODY};
+        broker.devices[d] = (struct ff__broker_device){{'a', (char)('0' + d)}, 8, {0}};
     FUZZ_EXPECT(ff__broker_open(&broker, path, &error) == 0);
     for (uint32_t i = 0; i < 2; i++) {
         int fd = ff__share_connect(path);

@@ -25,7 +25,7 @@ static inline void set_devices(struct test_broker *test, uint32_t count, uint32_
     test->broker.device_count = count;
     test->broker.limit_ns = limit_ns;
     for (uint32_t d = 0; d < count; d++) {
-        test->broker.devices[d] = (struct ff__broker_device){"", slots, FF__SHARE_NOBODY};
+        test->broker.devices[d] = (struct ff__broker_device){"", slots, {0}};
         snprintf(test->broker.devices[d].name, FF__SHARE_NAME, "gpu%u", d);
     }
 }

@@ -28,9 +28,11 @@ static void test_division_is_fair(void **state) {
     struct ff__random dice = ff__random_seeded(1);
     for (uint32_t round = 0; round < 2000; round++) {
         struct ff__division d = {.devices = 2 + ff__random_below(&dice, 7)};
+        d.programs = d.devices;
         uint64_t spare = 0, all = 0, given[FF__PROGRAMS] = {0};
         for (uint32_t i = 0; i < d.devices; i++) {
             d.spare[i] = ff__random_below(&dice, 40);
+            d.home[i] = i;
             d.wanted[i] = ff__random_below(&dice, 3) ? ff__random_below(&dice, 60) : 0;
             d.is_idle[i] = ff__random_below(&dice, 3) == 0;
             spare += d.spare[i];
@@ -53,7 +55,8 @@ static void test_division_is_fair(void **state) {
         }
         assert_true(all <= spare);
     }
-    struct ff__division two = {.devices = 3, .spare = {0, 0, 20}, .wanted = {50, 50, 0}};
+    struct ff__division two = {
+        .devices = 3, .programs = 3, .spare = {0, 0, 20}, .home = {0, 1, 2}, .wanted = {50, 50, 0}};
     two.held[0][2] = 20;
     ff__divide(&two);
     assert_int_equal(two.share[0][2], 10);

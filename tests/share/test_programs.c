@@ -1,63 +1,17 @@
 /* Programs that share devices through a broker: what they harvest from each other is as they left
  * it, a device's own program gets its memory back, and whoever is killed at whatever moment, the
  * others finish with the right results. */
-#include "share/broker.h"
 #include "share/held.h"
+#include "share/processes.h"
 
 #include "base/random.h"
-#include "runtime/child.h"
 
 #include <sched.h>
-#include <sys/prctl.h>
 
 #define SLOTS  8u
 #define DEVICE (SLOTS * SLOT)
 
 static const char *const systems[] = {"memharvester", "nvidia-1:place=memharvester"};
-
-/* ---- the broker's process ---- */
-
-static struct test_broker test;
-
-static void stop(int signal) {
-    (void)signal;
-    __atomic_store_n(&test.broker.stop, true, __ATOMIC_RELAXED);
-}
-
-#define PATIENT_NS UINT64_C(30000000000)
-
-/* A child that ends with the test, also where that has failed and waits for nobody. */
-static pid_t fork_child(void) {
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0)
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return child;
-}
-
-static pid_t start_broker(uint32_t devices, uint64_t limit_ns) {
-    struct ff_error error = {""};
-    set_devices(&test, devices, SLOTS, limit_ns);
-    if (ff__broker_open(&test.broker, test.path, &error))
-        fail_msg("%s", error.message);
-    pid_t child = fork_child();
-    if (child == 0) {
-        signal(SIGTERM, stop);
-        int status = ff__broker_run(&test.broker);
-        ff__broker_close(&test.broker);
-        _exit(status != 0);
-    }
-    close(test.broker.listener);
-    close(test.broker.epoll);
-    return child;
-}
-
-static void stop_broker(pid_t broker) {
-    kill(broker, SIGTERM);
-    assert_int_equal(wait_for_child(broker), 0);
-    assert_true(access(test.path, F_OK) != 0);
-}
 
 /* ---- the programs' processes ---- */
 
@@ -149,16 +103,6 @@ static pid_t start(const struct ff_config *config, const struct job *job) {
     _exit(0);
 }
 
-static void expect_success(pid_t child, const char *who) {
-    int status = wait_for_child(child);
-    if (status < 0)
-        fail_msg("%s: not done in time", who);
-    if (WIFSIGNALED(status))
-        fail_msg("%s: ended by signal %d", who, WTERMSIG(status));
-    if (status != 0)
-        fail_msg("%s: failed", who);
-}
-
 /* ---- harvesting ---- */
 
 #define FOR_EACH_KIND(config)                                                                      \
@@ -170,7 +114,7 @@ static void expect_success(pid_t child, const char *who) {
 static void test_harvest(void **state) {
     (void)state;
     FOR_EACH_KIND(config) {
-        pid_t broker = start_broker(2, PATIENT_NS);
+        pid_t broker = start_broker(2, SLOTS, PATIENT_NS);
         const struct job job = {"gpu0", DEVICE / 2 * 3, 8, 20000, true, true, false, false};
         expect_success(start(&config, &job), "harvester");
         stop_broker(broker);
@@ -181,7 +125,7 @@ static void test_harvest(void **state) {
 static void test_reclaim(void **state) {
     (void)state;
     FOR_EACH_KIND(config) {
-        pid_t broker = start_broker(2, PATIENT_NS);
+        pid_t broker = start_broker(2, SLOTS, PATIENT_NS);
         const struct job harvest = {"gpu0", DEVICE / 2 * 3, 30, 30000, true, true, false, false};
         const struct job yield = {"gpu1", DEVICE - SLOT, 4, 700000, false, false, false, true};
         pid_t harvester = start(&config, &harvest);
@@ -198,7 +142,7 @@ static void test_idle(void **state) {
     (void)state;
     struct ff_config config = child_config(DEVICE);
     config.system = systems[0];
-    pid_t broker = start_broker(2, PATIENT_NS);
+    pid_t broker = start_broker(2, SLOTS, PATIENT_NS);
     const struct job harvest = {"gpu0", DEVICE / 2 * 3, 60, 100000, true, true, false, false};
     const struct job rest = {"gpu1", DEVICE - SLOT, 2, 5000000, false, false, true, false};
     pid_t idle = start(&config, &rest), harvester = start(&config, &harvest);
@@ -210,7 +154,7 @@ static void test_idle(void **state) {
 static void test_two_harvest(void **state) {
     (void)state;
     FOR_EACH_KIND(config) {
-        pid_t broker = start_broker(3, PATIENT_NS), harvesters[2];
+        pid_t broker = start_broker(3, SLOTS, PATIENT_NS), harvesters[2];
         for (uint32_t i = 0; i < 2; i++) {
             const struct job job = {
                 i ? "gpu1" : "gpu0", DEVICE / 2 * 3, 12, 20000, true, false, false, false};
@@ -254,7 +198,7 @@ static void kill_one(const struct ff_config *config, uint32_t role, uint32_t del
                                {"gpu1", DEVICE / 2 * 3, 15, 20000, false, false, false, false},
                                {"gpu2", DEVICE - SLOT, 3, 300000, false, false, false, true}};
     pid_t all[ROLES];
-    all[BROKER] = start_broker(3, PATIENT_NS);
+    all[BROKER] = start_broker(3, SLOTS, PATIENT_NS);
     for (uint32_t i = 0; i < BROKER; i++)
         all[i] = start(config, &jobs[i]);
     usleep(delay_us);
@@ -298,7 +242,7 @@ static void test_stopped_program(void **state) {
     struct ff_config config = child_config(DEVICE);
     config.system = systems[0];
     config.check = false;
-    pid_t broker = start_broker(2, UINT64_C(300000000));
+    pid_t broker = start_broker(2, SLOTS, UINT64_C(300000000));
     const struct job harvest = {"gpu0", DEVICE / 2 * 3, 1000000, 1000, false, false, false, false};
     const struct job yield = {"gpu1", DEVICE - SLOT, 3, 100000, false, false, false, true};
     pid_t harvester = start(&config, &harvest);
