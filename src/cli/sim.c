@@ -338,7 +338,6 @@ static int check_curve(const struct ff__options *options, const struct ff__sweep
         {FF__OPTION_SETTLE, sweep->extrapolates},
         {FF__OPTION_EXPLAIN, sweep->explains},
         {FF__OPTION_CHECK, sweep->check},
-        {FF__OPTION_STUDY, options->text[FF__OPTION_STUDY]},
     };
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)

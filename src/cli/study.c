@@ -180,13 +180,19 @@ static void show_runs(const json_t *runs) {
                     "MiB in", "MiB out", NULL);
     json_array_foreach(runs, i, run) {
         run_cells(&table, run);
-        number_cell(&table, "6", number_of(run, "seconds"));
+        if (json_object_get(run, "failure"))
+            ff__table_cell(&table, "failed");
+        else
+            number_cell(&table, "6", number_of(run, "seconds"));
         number_cell(&table, "0", number_of(run, "faults"));
         number_cell(&table, "1", number_of(run, "bytes_in") / MIB);
         number_cell(&table, "1", number_of(run, "bytes_out") / MIB);
     }
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
+    json_array_foreach(runs, i, run) if (json_object_get(run, "failure"))
+        printf("%s, %s: failed: %s\n", text_of(run, "subject"), text_of(run, "system"),
+               text_of(run, "failure"));
 }
 
 /* ---- differences ---- */

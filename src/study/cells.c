@@ -2,6 +2,7 @@
 
 #include "base/checksum.h"
 #include "report/complain.h"
+#include "report/json.h"
 #include "report/text.h"
 #include "study/jobs/pool.h"
 #include "study/jobs/ranks.h"
@@ -85,6 +86,31 @@ int ff__study_keep(struct ff__study *study, const char *paper, const char *path,
                 : ff__complain(0, "runs are not kept: %s", error.message);
 }
 
+/* A run that failed has one member, `failure`. */
+void ff__study_put(struct ff__store *store, const struct ff__store_key *key, double seconds,
+                   json_t *result, const char *failure) {
+    struct ff_error error;
+    json_t *all = result ? result : ff__must(json_object());
+    if (!result)
+        ff__json_set(all, "failure", ff__json_text(failure));
+    char *text = ff__must(json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17)));
+    if (ff__store_add(store, key, seconds, text, strlen(text), &error))
+        ff__complain(0, "a run could not be kept: %s", error.message);
+    free(text);
+    json_decref(all);
+}
+
+json_t *ff__study_get(struct ff__store *store, const struct ff__store_key *key) {
+    size_t size;
+    char *text = ff__store_find(store, key, &size);
+    json_t *result = text ? json_loadb(text, size, 0, NULL) : NULL;
+    free(text);
+    if (!json_object_get(result, "failure"))
+        return result;
+    json_decref(result);
+    return NULL;
+}
+
 /* ---- the cells ---- */
 
 /* What the pool runs: the cells that the store does not have. */
@@ -111,37 +137,24 @@ static char *name_cell(const struct ff__cells *cells, unsigned cell) {
 /* Whether the store has the cell, which then is as if it had just ended. */
 static bool take(const struct remaining *rest, unsigned cell) {
     struct ff__store_key key = {.options = NULL};
-    size_t size;
-    void *text = NULL;
+    json_t *result = NULL;
     if (rest->study->store && rest->cells->key(rest->cells->self, cell, &key))
-        text = ff__store_find(rest->study->store, &key, &size);
+        result = ff__study_get(rest->study->store, &key);
     free((char *)key.options);
-    json_t *result = text ? json_loadb(text, size, 0, NULL) : NULL;
     bool taken = result && rest->cells->restore(rest->cells->self, cell, result);
     json_decref(result);
-    free(text);
     return taken;
-}
-
-static char *text_of(const struct ff__cells *cells, unsigned cell) {
-    json_t *result = cells->result(cells->self, cell);
-    char *text = ff__must(json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(17)));
-    json_decref(result);
-    return text;
 }
 
 static void keep(const struct remaining *rest, unsigned cell) {
     struct ff__store_key key = {.options = NULL};
-    struct ff_error error;
-    const struct ff__found found = rest->cells->found(rest->cells->self, cell);
-    if (!rest->study->store || found.failure)
+    const struct ff__cells *cells = rest->cells;
+    if (!rest->study->store)
         return;
-    if (rest->cells->key(rest->cells->self, cell, &key)) {
-        char *text = text_of(rest->cells, cell);
-        if (ff__store_add(rest->study->store, &key, found.seconds, text, strlen(text), &error))
-            ff__complain(0, "a run could not be kept: %s", error.message);
-        free(text);
-    }
+    const struct ff__found found = cells->found(cells->self, cell);
+    if (cells->key(cells->self, cell, &key))
+        ff__study_put(rest->study->store, &key, found.seconds,
+                      found.failure ? NULL : cells->result(cells->self, cell), found.failure);
     free((char *)key.options);
 }
 
@@ -249,6 +262,13 @@ static void publish(const struct ff__study *study, const struct ff__cells *cells
                                        : json_null());
     ff__ranks_publish(ff__must(json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17))));
     json_decref(all);
+}
+
+static char *text_of(const struct ff__cells *cells, unsigned cell) {
+    json_t *result = cells->result(cells->self, cell);
+    char *text = ff__must(json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(17)));
+    json_decref(result);
+    return text;
 }
 
 static char *run_for_rank_0(void *self, uint32_t cell) {

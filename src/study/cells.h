@@ -19,7 +19,7 @@ struct ff__study {
 
 /* What a cell has found. */
 struct ff__found {
-    const char *failure; /* why there is nothing to be kept; NULL: there is */
+    const char *failure; /* why it has no result; NULL: it has one */
     double seconds;      /* NaN: none */
     double figure;       /* shown with its unit; NaN: none */
     const char *unit;
@@ -54,6 +54,14 @@ int ff__cells_run(const struct ff__study *study, const struct ff__cells *cells);
 /* Continues a checksum over the bytes of files, a list with colons. 0 or the negative errno of one
  * that cannot be read. */
 int ff__study_add_files(const char *paths, uint32_t *sum);
+
+/* Keeps what a run has found; or, with NULL, that it failed, and why. Takes `result` over; says in
+ * a line on stderr if it could not. */
+void ff__study_put(struct ff__store *store, const struct ff__store_key *key, double seconds,
+                   json_t *result, const char *failure);
+
+/* What the run has found, if it is kept and has not failed; else NULL. The caller owns it. */
+json_t *ff__study_get(struct ff__store *store, const struct ff__store_key *key);
 
 /* Opens study->store: `path`, or a file in the user's cache that is named for the paper; `policy`:
  * a file with more policies, or NULL. Says in one line on stderr if nothing can be kept: 0 then,

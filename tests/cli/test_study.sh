@@ -68,6 +68,35 @@ has out 'the same in all that was found; 0 runs only old'
 status 0 study export all.study --csv=all.csv
 grep -q '^1,hotspot:size=1M,demand,gtx1080ti,' all.csv || fail "no such run: $(head -3 all.csv)"
 
+# Of what fails it has the reason, and the same command makes it again.
+fails='sim ./own.txt --systems demand,belady --memory 50%'
+status 1 $fails
+cp out whole
+for turn in 1 2; do
+    status 1 $fails --study fails.study
+    cmp -s out whole || fail "a failure differs: $(diff out whole)"
+done
+status 0 study show fails.study
+grep -q '^./own.txt  *belady .* failed  *-  *-  *-$' out || fail "not failed: $(cat out)"
+has out './own.txt, belady: failed: analytical kernels have no accesses'
+
+# Miss-ratio curves, too, for the sizes of memory that were asked for.
+curves='sim stream:size=1M,zipf:size=1M --curve --gpu v100-16g,gtx1080ti'
+status 0 $curves --json=curves.json
+for turn in 1 2; do
+    status 0 $curves --json=again.json --study curves.study
+    cmp -s curves.json again.json || fail "curves differ: $(diff curves.json again.json)"
+done
+status 0 $curves --memory 30% --study curves.study
+status 0 study list curves.study --json
+json out 8 builds 0 runs
+for part in 1 2; do
+    status 0 $curves --part $part/2 --study half$part.study
+done
+status 0 study merge halves.study half1.study half2.study
+status 0 $curves --json=again.json --study halves.study
+cmp -s curves.json again.json || fail "put together, curves differ: $(diff curves.json again.json)"
+
 # What differs: devices of one name with other numbers.
 status 0 sim zipf:size=1M --systems demand,nvidia --memory 50% --gpu gtx1080ti --study two.study
 cp two.study old.study

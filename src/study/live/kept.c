@@ -69,33 +69,25 @@ static void read_trial(const json_t *all, struct ff__trial *out) {
 
 bool ff__trial_find(const struct ff__comparison *comparison, unsigned program, unsigned line,
                     unsigned run, struct ff__trial *out) {
-    size_t size = 0;
     if (!comparison->study.store)
         return false;
     const struct ff__store_key key = key_of(comparison, program, line, run);
-    char *text = ff__store_find(comparison->study.store, &key, &size);
-    json_t *all = text ? json_loadb(text, size, 0, NULL) : NULL;
+    json_t *all = ff__study_get(comparison->study.store, &key);
     bool found = json_is_object(json_object_get(all, "summary"));
     if (found)
         read_trial(all, out);
     json_decref(all);
-    free(text);
     free((char *)key.options);
     return found;
 }
 
 void ff__trial_keep(const struct ff__comparison *comparison, unsigned program, unsigned line,
                     unsigned run, const struct ff__trial *trial) {
-    struct ff_error error;
-    if (!comparison->study.store || !trial->good)
+    if (!comparison->study.store || trial->end.interrupted)
         return;
     const struct ff__store_key key = key_of(comparison, program, line, run);
-    json_t *all = trial_json(trial);
-    char *text = ff__must(json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17)));
-    if (ff__store_add(comparison->study.store, &key, trial->summary.measures.seconds, text,
-                      strlen(text), &error))
-        ff__complain(0, "a run could not be kept: %s", error.message);
-    free(text);
-    json_decref(all);
+    ff__study_put(comparison->study.store, &key,
+                  trial->good ? trial->summary.measures.seconds : (double)NAN,
+                  trial->good ? trial_json(trial) : NULL, trial->reason);
     free((char *)key.options);
 }

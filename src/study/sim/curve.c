@@ -1,8 +1,8 @@
 /* farfault sim --curve: misses by the size of memory, of every workload on every device. */
 #include "backend/sim/curve/curve.h"
+#include "base/lazy.h"
 #include "report/complain.h"
 #include "report/table.h"
-#include "study/jobs/pool.h"
 #include "study/sim/sweep.h"
 #include "trace/model/least.h"
 
@@ -63,12 +63,16 @@ static int count_fewest(const struct curves *curves, unsigned index) {
     return status;
 }
 
+static struct ff__subject subject_of(const struct ff__sweep *sweep, unsigned index) {
+    return (struct ff__subject){sweep->workloads.items[index / sweep->gpu_count], sweep->traces,
+                                sweep->study.seed};
+}
+
 static void run_cell(void *self, unsigned index) {
     const struct curves *curves = self;
     const struct ff__sweep *sweep = curves->sweep;
     struct cell *cell = &curves->cells[index];
-    const struct ff__subject subject = {sweep->workloads.items[index / sweep->gpu_count],
-                                        sweep->traces, sweep->study.seed};
+    const struct ff__subject subject = subject_of(sweep, index);
     struct ff__workload *workload;
     struct ff_error error = {""};
     int status = ff__subject_open(&subject, &workload, &error);
@@ -86,9 +90,108 @@ static void run_cell(void *self, unsigned index) {
                  error.message[0] ? error.message : strerror(-status));
 }
 
-static char *name_cell(const void *self, unsigned index) {
+/* ---- as cells ---- */
+
+/* With the sizes of memory, for which belady's misses are counted. */
+static bool key_of(const void *self, unsigned index, struct ff__store_key *out) {
     const struct ff__sweep *sweep = ((const struct curves *)self)->sweep;
-    return ff__text("%s: miss-ratio curve", sweep->workloads.items[index / sweep->gpu_count]);
+    const struct ff__simulation what = {.subject = subject_of(sweep, index),
+                                        .gpu = &sweep->gpus[index % sweep->gpu_count],
+                                        .system = "curve",
+                                        .devices = 1};
+    ff__simulation_key(&what, out);
+    char *options = ff__text("%s%smemory=", out->options, *out->options ? " " : "");
+    free((char *)out->options);
+    for (unsigned i = 0; i < sweep->budget_count; i++) {
+        char *more = ff__text("%s%s%s", options, i ? "," : "", sweep->budgets[i].text);
+        free(options);
+        options = more;
+    }
+    out->options = options;
+    return true;
+}
+
+static struct ff__found found_by(const void *self, unsigned index) {
+    const struct cell *cell = &((const struct curves *)self)->cells[index];
+    return (struct ff__found){
+        .failure = cell->good ? NULL : cell->reason, .seconds = (double)NAN, .figure = (double)NAN};
+}
+
+/* Every size at which there are fewer misses than with a page less. */
+static json_t *points_of(const struct ff__curve *curve) {
+    json_t *points = ff__must(json_array());
+    for (uint64_t pages = 0; pages <= curve->depth; pages++)
+        if (pages == 0 || curve->misses[pages] < curve->misses[pages - 1]) {
+            json_t *point = ff__must(json_array());
+            json_array_append_new(point, ff__json_count(pages));
+            json_array_append_new(point, ff__json_count(curve->misses[pages]));
+            json_array_append_new(points, point);
+        }
+    return points;
+}
+
+static json_t *result_of(const void *self, unsigned index) {
+    const struct curves *curves = self;
+    const struct cell *cell = &curves->cells[index];
+    json_t *all = ff__must(json_object()), *fewest = ff__must(json_array());
+    if (!cell->good)
+        return all;
+    ff__json_set(all, "accesses", ff__json_count(cell->curve.accesses));
+    ff__json_set(all, "pages", ff__json_count(cell->curve.pages));
+    ff__json_set(all, "cold", ff__json_count(cell->curve.cold));
+    ff__json_set(all, "depth", ff__json_count(cell->curve.depth));
+    ff__json_set(all, "points", points_of(&cell->curve));
+    for (unsigned i = 0; i < curves->sweep->budget_count && cell->has_future; i++)
+        json_array_append_new(fewest, ff__json_count(cell->fewest[i]));
+    ff__json_set(all, "fewest", fewest);
+    return all;
+}
+
+static uint64_t count_at(const json_t *array, size_t index) {
+    return (uint64_t)json_integer_value(json_array_get(array, index));
+}
+
+static uint64_t count_of(const json_t *all, const char *name) {
+    return (uint64_t)json_integer_value(json_object_get(all, name));
+}
+
+static void read_points(const json_t *points, struct ff__curve *curve) {
+    size_t next = 0;
+    curve->room = curve->depth + 1;
+    curve->misses = ff__must(ff__lazy_map(curve->room * sizeof *curve->misses));
+    for (uint64_t pages = 0; pages <= curve->depth; pages++) {
+        const json_t *point = json_array_get(points, next);
+        bool changes = point && count_at(point, 0) == pages;
+        curve->misses[pages] = changes ? count_at(point, 1) : curve->misses[pages - !!pages];
+        next += changes;
+    }
+}
+
+static void free_cell(struct cell *cell) {
+    ff__curve_free(&cell->curve);
+    free(cell->fewest);
+    *cell = (struct cell){.good = false};
+}
+
+static bool restore(void *self, unsigned index, const json_t *all) {
+    const struct curves *curves = self;
+    struct cell *cell = &curves->cells[index];
+    const json_t *points = json_object_get(all, "points"), *fewest = json_object_get(all, "fewest");
+    unsigned budgets = curves->sweep->budget_count;
+    if (!json_is_array(points))
+        return false;
+    free_cell(cell);
+    cell->good = true;
+    cell->curve.accesses = count_of(all, "accesses");
+    cell->curve.pages = count_of(all, "pages");
+    cell->curve.cold = count_of(all, "cold");
+    cell->curve.depth = count_of(all, "depth");
+    read_points(points, &cell->curve);
+    cell->has_future = json_array_size(fewest) == budgets;
+    cell->fewest = ff__must(calloc(budgets, sizeof *cell->fewest));
+    for (unsigned i = 0; i < budgets; i++)
+        cell->fewest[i] = count_at(fewest, i);
+    return true;
 }
 
 /* ---- for people ---- */
@@ -181,19 +284,6 @@ static json_t *run_of(const struct curves *curves, unsigned index, unsigned budg
     return run;
 }
 
-/* Every size at which there are fewer misses than with a page less. */
-static json_t *points_of(const struct ff__curve *curve) {
-    json_t *points = ff__must(json_array());
-    for (uint64_t pages = 0; pages <= curve->depth; pages++)
-        if (pages == 0 || curve->misses[pages] < curve->misses[pages - 1]) {
-            json_t *point = ff__must(json_array());
-            json_array_append_new(point, ff__json_count(pages));
-            json_array_append_new(point, ff__json_count(curve->misses[pages]));
-            json_array_append_new(points, point);
-        }
-    return points;
-}
-
 static json_t *curve_of(const struct curves *curves, unsigned index) {
     const struct ff__sweep *sweep = curves->sweep;
     const struct cell *cell = &curves->cells[index];
@@ -231,20 +321,21 @@ static int write_results(const struct curves *curves, unsigned count) {
 int ff__sweep_run_curves(struct ff__sweep *sweep) {
     unsigned count = sweep->workloads.count * sweep->gpu_count;
     struct curves curves = {sweep, ff__must(calloc(count, sizeof *curves.cells))};
-    const struct ff__job_pool pool = {.count = count,
-                                      .threads = sweep->study.jobs,
-                                      .job = run_cell,
-                                      .done = show_cell,
-                                      .name = name_cell,
-                                      .self = &curves};
-    int status = ff__pool_run(&pool);
-    if (!status)
+    const struct ff__cells cells = {.count = count,
+                                    .run = run_cell,
+                                    .key = key_of,
+                                    .found = found_by,
+                                    .result = result_of,
+                                    .restore = restore,
+                                    .done = show_cell,
+                                    .self = &curves};
+    int status = ff__cells_run(&sweep->study, &cells);
+    if (!status && !sweep->study.parts)
         status = write_results(&curves, count);
     for (unsigned i = 0; i < count; i++) {
-        if (!status && !curves.cells[i].good)
+        if (!status && ff__study_has(&sweep->study, i) && !curves.cells[i].good)
             status = FF__EXIT_FAILURE;
-        ff__curve_free(&curves.cells[i].curve);
-        free(curves.cells[i].fewest);
+        free_cell(&curves.cells[i]);
     }
     free(curves.cells);
     return status;

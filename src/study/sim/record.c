@@ -100,7 +100,7 @@ json_t *ff__simulated_json(const struct ff__simulated *simulated) {
         json_array_append_new(beside, result_json(&simulated->beside[i]));
     ff__json_set(all, "footprint", ff__json_count(simulated->footprint));
     ff__json_set(all, "cannot", json_boolean(simulated->cannot));
-    ff__json_set(all, "failure", simulated->good ? json_null() : ff__json_text(simulated->reason));
+    ff__json_set(all, "reason", simulated->good ? json_null() : ff__json_text(simulated->reason));
     ff__json_set(all, "beside", beside);
     ff__json_set(all, "findings", ff__findings_json(simulated));
     return all;
@@ -142,8 +142,8 @@ bool ff__simulated_read(const json_t *all, struct ff__simulated *out) {
     bool good = read_result(all, &out->result);
     out->footprint = (uint64_t)json_integer_value(json_object_get(all, "footprint"));
     out->cannot = json_is_true(json_object_get(all, "cannot"));
-    out->good = json_is_null(json_object_get(all, "failure"));
-    read_text(all, "failure", out->reason, sizeof out->reason);
+    out->good = json_is_null(json_object_get(all, "reason"));
+    read_text(all, "reason", out->reason, sizeof out->reason);
     out->beside = ff__must(calloc(out->beside_count + 1, sizeof *out->beside));
     for (unsigned i = 0; i < out->beside_count; i++)
         good = read_result(json_array_get(beside, i), &out->beside[i]) && good;

@@ -90,8 +90,7 @@ static uint32_t data_of(const struct ff__simulation *what) {
     return what->machine ? ff__crc32c(sum, what->machine, sizeof *what->machine) : sum;
 }
 
-static bool key_of(const void *self, unsigned cell, struct ff__store_key *out) {
-    const struct ff__simulation *what = &((const struct ff__simulations *)self)->items[cell].what;
+void ff__simulation_key(const struct ff__simulation *what, struct ff__store_key *out) {
     *out = (struct ff__store_key){.subject = what->subject.name,
                                   .system = what->known_as ? what->known_as : what->system,
                                   .device = what->machine ? what->machine->name : what->gpu->name,
@@ -99,10 +98,15 @@ static bool key_of(const void *self, unsigned cell, struct ff__store_key *out) {
                                   .seed = what->subject.seed,
                                   .options = options_of(what),
                                   .data = data_of(what)};
-    return !what->trace; /* which has to be written */
 }
 
 /* ---- as cells ---- */
+
+static bool key_of(const void *self, unsigned cell, struct ff__store_key *out) {
+    const struct ff__simulation *what = &((const struct ff__simulations *)self)->items[cell].what;
+    ff__simulation_key(what, out);
+    return !what->trace; /* which has to be written */
+}
 
 static void run_cell(void *self, unsigned cell) {
     struct ff__simulation_cell *item = &((struct ff__simulations *)self)->items[cell];

@@ -19,6 +19,10 @@ struct ff__simulations {
 unsigned ff__simulations_append(struct ff__simulations *list, const struct ff__simulation *what);
 unsigned ff__simulations_add(struct ff__simulations *list, const struct ff__simulation *what);
 
+/* What decides its result, for a cell's key: texts stay the simulation's, but `options` is to be
+ * freed. */
+void ff__simulation_key(const struct ff__simulation *what, struct ff__store_key *out);
+
 /* What a simulation has found. */
 static inline const struct ff__simulated *ff__simulations_at(const struct ff__simulations *list,
                                                              unsigned number) {
