@@ -48,7 +48,7 @@ struct training_plan {
     struct ff__training_data data;
     const struct ff__net_type *type;
     const struct ff__online_type *online; /* instead of a network */
-    uint32_t steps;
+    uint32_t steps, until; /* percent */
     const char *output;
     bool together, tunes;
 };
@@ -59,15 +59,16 @@ static int read_plan(const struct ff__options *options, struct training_plan *pl
     plan->together = options->number[FF__OPTION_TOGETHER];
     plan->tunes = options->number[FF__OPTION_TUNE];
     plan->steps = (uint32_t)options->number[FF__OPTION_STEPS];
+    plan->until = (uint32_t)options->number[FF__OPTION_UNTIL];
     plan->type = ff__net_type_find(ff__all_nets, name);
     plan->online = plan->type ? NULL : ff__online_type_find(name);
     if (!plan->type && !plan->online)
         return ff__options_complain(options, FF__OPTION_NETWORK, NULL);
     if (plan->type && plan->steps == 0)
         plan->steps = plan->type->steps;
-    if (plan->data.by_access && plan->output)
-        return ff__complain(FF__EXIT_USAGE,
-                            "--delta access is for comparison: its models have no file");
+    if ((plan->data.by_access || plan->data.by_array) && plan->output)
+        return ff__complain(FF__EXIT_USAGE, "--%s is for comparison: its models have no file",
+                            plan->data.by_access ? "delta access" : "inputs accessed");
     if (plan->online && plan->output)
         return ff__complain(FF__EXIT_USAGE, "%s learns while a program runs, and has no file",
                             plan->online->name);
@@ -105,17 +106,26 @@ static void show_score(struct ff__table *table, const struct ff__score *score) {
     ff__table_cell(table, "%.4f", score->no_page);
 }
 
-/* `params`: 0 of what has no network. */
-static void add(struct results *results, const char *subject, const char *network, uint32_t classes,
-                size_t params, const struct ff__score *score) {
-    json_t *run = ff__score_json(subject, score);
-    ff__json_set(run, "network", ff__json_text(network));
-    ff__json_set(run, "classes", ff__json_count(classes));
-    ff__json_set(run, "parameters", params ? ff__json_count(params) : json_null());
+/* What was trained; no parameters and batches: it has no network. */
+struct trained {
+    const char *subject, *network;
+    uint32_t classes, batches;
+    size_t params;
+};
+
+static void add(struct results *results, const struct trained *trained,
+                const struct ff__score *score) {
+    json_t *run = ff__score_json(trained->subject, score);
+    bool has_network = trained->params > 0;
+    ff__json_set(run, "network", ff__json_text(trained->network));
+    ff__json_set(run, "classes", ff__json_count(trained->classes));
+    ff__json_set(run, "parameters", has_network ? ff__json_count(trained->params) : json_null());
+    ff__json_set(run, "batches", has_network ? ff__json_count(trained->batches) : json_null());
     json_array_append_new(results->runs, run);
-    ff__table_cell(&results->table, "%s", subject);
-    ff__table_cell(&results->table, "%u", classes);
-    ff__table_cell(&results->table, params ? "%zu" : "-", params);
+    ff__table_cell(&results->table, "%s", trained->subject);
+    ff__table_cell(&results->table, "%u", trained->classes);
+    ff__table_cell(&results->table, has_network ? "%zu" : "-", trained->params);
+    ff__table_cell(&results->table, has_network ? "%u" : "-", trained->batches);
     show_score(&results->table, score);
     results->sum.top1 += score->top1;
     results->sum.f1 += score->f1;
@@ -135,7 +145,7 @@ static void show_mean(struct results *results, unsigned count) {
         .escape = results->sum.escape / count,
         .no_page = results->sum.no_page / count,
     };
-    ff__table_cells(&results->table, "mean", "", "", NULL);
+    ff__table_cells(&results->table, "mean", "", "", "", NULL);
     show_score(&results->table, &mean);
 }
 
@@ -149,8 +159,9 @@ static int learn_online(const struct training_plan *plan, const struct ff__corpu
     if (!status)
         status = ff__online_score(plan->online, corpus, &dataset, plan->tunes, FF__TEST_SAMPLES_MAX,
                                   &score);
+    const struct trained trained = {subject, plan->online->name, features.classes.size, 0, 0};
     if (!status)
-        add(results, subject, plan->online->name, features.classes.size, 0, &score);
+        add(results, &trained, &score);
     ff__dataset_fini(&dataset);
     ff__features_fini(&features);
     return status ? ff__complain(FF__EXIT_FAILURE, "%s", strerror(-status)) : 0;
@@ -163,10 +174,12 @@ static int train_net(const struct training_plan *plan, const struct ff__corpus *
     struct ff__dataset dataset = {0};
     struct ff__score score;
     struct ff_error error;
+    uint32_t batches = 0;
     const struct ff__training_job job = {
         .data = &plan->data,
         .type = plan->type,
         .steps = plan->steps,
+        .until = plan->until / 100.0,
         .subject = subject,
         .output = plan->output,
         .stop = &interrupted,
@@ -174,7 +187,7 @@ static int train_net(const struct training_plan *plan, const struct ff__corpus *
         .self = &progress,
     };
     ff__progress_start(&progress, plan->steps);
-    int status = ff__training_job_run(&job, corpus, &model, &dataset, &error);
+    int status = ff__training_job_run(&job, corpus, &model, &dataset, &batches, &error);
     ff__progress_hide(&progress);
     if (status)
         status = ff__complain(status == -EINTR ? FF__EXIT_SIGNAL + SIGINT : FF__EXIT_FAILURE, "%s",
@@ -183,8 +196,10 @@ static int train_net(const struct training_plan *plan, const struct ff__corpus *
                          : ff__net_score(&model.net, &dataset, FF__TEST_SAMPLES_MAX, &score))
         status = ff__complain(FF__EXIT_FAILURE, "%s", strerror(ENOMEM));
     else
-        add(results, model.subject, model.net.type->name, model.net.shape.classes,
-            model.net.param_count, &score);
+        add(results,
+            &(struct trained){model.subject, model.net.type->name, model.net.shape.classes, batches,
+                              model.net.param_count},
+            &score);
     ff__dataset_fini(&dataset);
     ff__model_fini(&model);
     return status;
@@ -225,6 +240,7 @@ int ff__training_data_read(const struct ff__options *options, const char *list,
         .distance = (uint32_t)options->number[FF__OPTION_DISTANCE],
         .by = (enum ff__cluster)options->number[FF__OPTION_CLUSTER],
         .by_access = options->number[FF__OPTION_DELTA],
+        .by_array = options->number[FF__OPTION_INPUTS],
         .split = (enum ff__split)options->number[FF__OPTION_SPLIT],
     };
     if (ff__specs_split(list, &data->workloads, &error))
@@ -246,8 +262,8 @@ static int train(struct ff__options *options) {
         status = read_plan(options, &plan);
     if (!status)
         status = ff__options_outputs(options, &outputs);
-    ff__table_init(&results.table, "lrrrrrrrr");
-    ff__table_cells(&results.table, "", "classes", "parameters", "top-1", "F1", "top-10",
+    ff__table_init(&results.table, "lrrrrrrrrr");
+    ff__table_cells(&results.table, "", "classes", "parameters", "batches", "top-1", "F1", "top-10",
                     "majority", "unknown", "no page", NULL);
     if (!status)
         status = train_all(&plan, options->words[0], &results);

@@ -26,6 +26,7 @@ struct ff__access {
     uint32_t pc, cta, launch;
     uint16_t sm, warp; /* warp: its slot in the SM */
     uint16_t array;    /* the allocation */
+    uint16_t inputs;   /* a number of what a token says of arrays; see FF__FEATURE_INPUTS */
     uint16_t program;  /* of several in one corpus: their streams and code are their own */
     bool missed;       /* a far fault */
     uint64_t time;     /* its number among those that a corpus was shown, which sets it */

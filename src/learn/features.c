@@ -10,7 +10,7 @@
 static const uint16_t folded[FF__FEATURES] = {
     [FF__FEATURE_PAGE] = 512, [FF__FEATURE_MISS] = 2,   [FF__FEATURE_WARP] = 64,
     [FF__FEATURE_SM] = 128,   [FF__FEATURE_TPC] = 64,   [FF__FEATURE_CTA] = 256,
-    [FF__FEATURE_LEAF] = 512, [FF__FEATURE_ROOT] = 512, [FF__FEATURE_ARRAY] = FF__ARRAYS,
+    [FF__FEATURE_LEAF] = 512, [FF__FEATURE_ROOT] = 512, [FF__FEATURE_INPUTS] = FF__INPUTS,
 };
 
 void ff__features_fini(struct ff__features *features) {
@@ -117,7 +117,7 @@ void ff__features_of(const struct ff__features *features, const struct ff__trail
     ids[FF__FEATURE_CTA] = fold(FF__FEATURE_CTA, access->cta);
     ids[FF__FEATURE_LEAF] = fold(FF__FEATURE_LEAF, page / LEAF_PAGES);
     ids[FF__FEATURE_ROOT] = fold(FF__FEATURE_ROOT, page / BLOCK_PAGES);
-    ids[FF__FEATURE_ARRAY] = fold(FF__FEATURE_ARRAY, access->array);
+    ids[FF__FEATURE_INPUTS] = fold(FF__FEATURE_INPUTS, access->inputs);
     ids[FF__FEATURE_LEAF_DELTA] =
         number(&features->leaf_delta, coarse_delta(trail, access, LEAF_PAGES));
     ids[FF__FEATURE_ROOT_DELTA] =

@@ -13,6 +13,7 @@
 
 #define FF__WINDOW 30u /* tokens: the paper's sequence length */
 #define FF__ARRAYS 64u /* arrays that are told apart */
+#define FF__INPUTS 64u /* sets of arrays that are */
 
 /* The revised predictor's three come first. */
 enum ff__feature {
@@ -26,7 +27,7 @@ enum ff__feature {
     FF__FEATURE_CTA,
     FF__FEATURE_LEAF, /* 64 KiB basic block */
     FF__FEATURE_ROOT, /* 2 MiB */
-    FF__FEATURE_ARRAY,
+    FF__FEATURE_INPUTS, /* the base addresses of the kernel's arrays */
     FF__FEATURE_LEAF_DELTA,
     FF__FEATURE_ROOT_DELTA,
     FF__FEATURES

@@ -46,6 +46,24 @@ status 0 train nw:n=256,hotspot:n=128 --steps 20 --csv
 has out 'nw:n=256,'
 has out ',hlsh,'
 
+# Networks of three features do not see which arrays there are; the Transformer does.
+for network in hlsh transformer; do
+    status 0 train nw:n=256 --steps 20 --network $network --csv
+    mv out of-the-kernel
+    status 0 train nw:n=256 --steps 20 --network $network --inputs accessed --csv
+    mv out "$network-accessed"
+    cmp -s of-the-kernel "$network-accessed" && same=$network
+    [ $network != transformer ] || [ "$same" = hlsh ] || fail "the arrays of tokens: $same"
+done
+mistake 2 '*--inputs accessed is for comparison: its models have no file' train nw:n=256 \
+    --inputs accessed --output other.model
+
+# Training ends when it is good enough, or after all batches.
+status 0 train nw:n=256 --steps 60 --until 30 --json
+json out 50 runs 0 batches
+status 0 train nw:n=256 --steps 60 --until 100 --json
+json out 60 runs 0 batches
+
 mistake 1 '*none.model: No such file or directory' predict none.model nw:n=256
 head -c 2000 straight.model >short.model
 mistake 1 '*short.model: the file is truncated or damaged' predict short.model nw:n=256

@@ -69,7 +69,7 @@ static const char *const features[FF__FEATURES] = {
     [FF__FEATURE_CTA] = "CTA",
     [FF__FEATURE_LEAF] = "block",
     [FF__FEATURE_ROOT] = "root",
-    [FF__FEATURE_ARRAY] = "array",
+    [FF__FEATURE_INPUTS] = "inputs",
     [FF__FEATURE_LEAF_DELTA] = "block delta",
     [FF__FEATURE_ROOT_DELTA] = "root delta",
 };
@@ -174,6 +174,7 @@ static void train(const struct hlsh_predict_repro *work, struct measured_network
     struct ff__model model = {0};
     struct ff__dataset dataset = {0};
     struct ff_error error;
+    uint32_t batches = 0;
     bool whole = work->plan->models || candidate->type != &ff__net_transformer;
     char *output = file_of(work, candidate);
     const struct ff__training_job job = {
@@ -184,7 +185,7 @@ static void train(const struct hlsh_predict_repro *work, struct measured_network
         .output = output,
         .reuse = true,
     };
-    if (ff__training_job_run(&job, corpus, &model, &dataset, &error))
+    if (ff__training_job_run(&job, corpus, &model, &dataset, &batches, &error))
         ff__complain(0, "%s", error.message);
     else
         candidate->found.good =

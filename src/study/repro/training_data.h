@@ -19,6 +19,7 @@ struct ff__training_data {
     uint32_t hidden;   /* see struct ff__dataset */
     bool shuffled;     /* likewise */
     bool by_access;    /* deltas are from the last access, whatever its array */
+    bool by_array;     /* a token shows the array that is accessed, not all of its kernel's */
     uint16_t program;  /* the number of the first one that is recorded */
     uint32_t halvings; /* keep one of 2^halvings streams, of each program */
 };

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "learn/train/nets.h"
+#include "learn/train/score.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +11,10 @@
 
 #define SAVE_EVERY 200u /* steps */
 #define SHOW_EVERY 20u
+
+/* Until it is good enough: how often that is looked at, and on how many tests; ours. */
+#define SCORE_EVERY 50u
+#define SCORE_TESTS 2000u
 
 static int save(const struct ff__training_job *job, const struct ff__model *model,
                 struct ff_error *error) {
@@ -60,18 +65,32 @@ static bool stopped(const struct ff__training_job *job) {
     return job->stop && *job->stop;
 }
 
+/* Whether it is good enough; 1: it is. */
+static int is_good(const struct ff__training_job *job, struct ff__model *model,
+                   const struct ff__dataset *dataset) {
+    struct ff__score score;
+    if (job->until <= 0 || model->training.step % SCORE_EVERY != 0)
+        return 0;
+    int status = ff__net_score(&model->net, dataset, SCORE_TESTS, &score);
+    return status ? status : score.top1 >= job->until;
+}
+
 static int train(const struct ff__training_job *job, struct ff__model *model,
-                 const struct ff__dataset *dataset, struct ff_error *error) {
+                 const struct ff__dataset *dataset, uint32_t *batches, struct ff_error *error) {
     struct ff__training *training = &model->training;
-    int status = 0;
-    while (training->step < training->steps && !stopped(job) && !status) {
+    int status = 0, good = 0;
+    while (training->step < training->steps && !stopped(job) && !status && !good) {
         ff__training_step(training, dataset);
+        good = is_good(job, model, dataset);
+        if (good < 0)
+            return ff__fail(error, good, "%s", strerror(-good));
         if (job->show && training->step % SHOW_EVERY == 0)
             job->show(job->self, model);
         if (training->step % SAVE_EVERY == 0)
             status = save(job, model, error);
     }
-    bool ended = training->step == training->steps;
+    bool ended = good || training->step == training->steps;
+    *batches = training->step;
     if (ended)
         ff__training_fini(training);
     if (!status)
@@ -83,7 +102,7 @@ static int train(const struct ff__training_job *job, struct ff__model *model,
 }
 
 int ff__training_job_run(const struct ff__training_job *job, const struct ff__corpus *corpus,
-                         struct ff__model *model, struct ff__dataset *dataset,
+                         struct ff__model *model, struct ff__dataset *dataset, uint32_t *batches,
                          struct ff_error *error) {
     const struct ff__training_data *data = job->data;
     bool found;
@@ -98,5 +117,6 @@ int ff__training_job_run(const struct ff__training_job *job, const struct ff__co
         status = begin(job, model);
     if (status)
         return ff__fail(error, status, "%s", strerror(-status));
-    return found && !model->training.net ? 0 : train(job, model, dataset, error);
+    *batches = job->steps;
+    return found && !model->training.net ? 0 : train(job, model, dataset, batches, error);
 }
