@@ -48,7 +48,7 @@ struct training_plan {
     struct ff__training_data data;
     const struct ff__net_type *type;
     const struct ff__online_type *online; /* instead of a network */
-    uint32_t steps, until; /* percent */
+    uint32_t steps, until;                /* percent */
     const char *output;
     bool together, tunes;
 };

@@ -25,8 +25,8 @@ enum ff__feature {
     FF__FEATURE_SM,
     FF__FEATURE_TPC,
     FF__FEATURE_CTA,
-    FF__FEATURE_LEAF, /* 64 KiB basic block */
-    FF__FEATURE_ROOT, /* 2 MiB */
+    FF__FEATURE_LEAF,   /* 64 KiB basic block */
+    FF__FEATURE_ROOT,   /* 2 MiB */
     FF__FEATURE_INPUTS, /* the base addresses of the kernel's arrays */
     FF__FEATURE_LEAF_DELTA,
     FF__FEATURE_ROOT_DELTA,

@@ -39,6 +39,11 @@ struct ff__net_type {
     void (*forward)(struct ff__net *net, const struct ff__batch *batch, float *logits);
     /* After the forward of the same batch: adds to net->grads. */
     void (*backward)(struct ff__net *net, const struct ff__batch *batch, const float *dlogits);
+    /* After a forward: how much each token of a sample, a row, looks at each, in one head of the
+     * first layer. NULL: not known. */
+    void (*attention)(const struct ff__net *net, uint32_t sample, uint32_t head,
+                      float weights[FF__WINDOW][FF__WINDOW]);
+    uint32_t heads;
 };
 
 struct ff__net {

@@ -255,6 +255,15 @@ static void forward(struct ff__net *net, const struct ff__batch *batch, float *l
     ff__linear_forward(&classes, logits, work.unit, w.classes.w, w.classes.b);
 }
 
+static void attention(const struct ff__net *net, uint32_t sample, uint32_t head,
+                      float weights[FF__WINDOW][FF__WINDOW]) {
+    const size_t size = FF__WINDOW * sizeof weights[0];
+    struct transformer_space work;
+    map_work(&work, net->capacity, net->work);
+    memcpy(weights, work.kept[0].weights + ((size_t)sample * HEADS + head) * size / sizeof(float),
+           size);
+}
+
 /* ---- backward ---- */
 
 /* work->dx: by the layer's output, then by its input. */
@@ -311,4 +320,6 @@ const struct ff__net_type ff__net_transformer = {
     .init = init,
     .forward = forward,
     .backward = backward,
+    .attention = attention,
+    .heads = HEADS,
 };

@@ -17,12 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GPU     "gtx1080ti" /* the paper's Table 9 */
-#define STREAMS (28 * 64)   /* its warps, at most */
-/* Without a folder for models, the Transformer, which takes ten times as long as any other, is
- * trained with so many times fewer batches, and scored with fewer samples. */
-#define SHORTER     5u
-#define SHORT_TESTS 5000u
+#define STREAMS     (28 * 64) /* its warps, at most */
+#define SHORT_TESTS 5000u     /* of a Transformer that was trained for a shorter time */
 #define MB          1e6
 
 /* ---- predictors ---- */
@@ -180,7 +176,7 @@ static void train(const struct hlsh_predict_repro *work, struct measured_network
     const struct ff__training_job job = {
         .data = data,
         .type = candidate->type,
-        .steps = whole ? candidate->type->steps : candidate->type->steps / SHORTER,
+        .steps = whole ? candidate->type->steps : candidate->type->steps / FF__HLSH_SHORTER,
         .subject = candidate->program,
         .output = output,
         .reuse = true,
@@ -387,7 +383,7 @@ int ff__repro_hlsh_predict(const struct ff__repro_plan *plan, json_t *tables) {
     json_t *published = NULL;
     int status = ff__repro_published("hlsh_predict", &published);
     if (!status)
-        status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work.gpu);
+        status = ff__find_gpu(FF__HLSH_GPU, FF__EXIT_FAILURE, &work.gpu);
     if (!status)
         status = plan_all(&work, published);
     if (!status)

@@ -14,6 +14,7 @@
 #include "report/json.h"
 #include "study/find.h"
 #include "study/repro/hlsh.h"
+#include "study/repro/link_use.h"
 #include "study/repro/training_data.h"
 #include "study/sim/simulations.h"
 #include "study/specs.h"
@@ -27,7 +28,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GPU      "gtx1080ti" /* the paper's Table 9 */
 #define DISTANCE 30u
 #define LANES    32 /* the paper counts instructions of threads */
 
@@ -510,7 +510,7 @@ static double cycles(const struct hlsh_sim_repro *work, unsigned program, enum c
     return ns * work->gpu.clock_hz / 1e9;
 }
 
-static void window_tables(const struct hlsh_sim_repro *work, json_t *tables) {
+static void cycles_table(const struct hlsh_sim_repro *work, json_t *tables) {
     json_t *table = add_table(work, tables, "cycles", "cycles from the launch");
     for (unsigned i = 0; i < work->programs; i++)
         for (unsigned c = 0; c < COLUMNS; c++) {
@@ -521,10 +521,48 @@ static void window_tables(const struct hlsh_sim_repro *work, json_t *tables) {
         }
 }
 
+#define INTERVAL_CYCLES 20000u
+#define INTERVALS       28u /* up to 560 000 cycles, where the slower of the two ends */
+
+static int link_rows(const struct hlsh_sim_repro *work, enum column column, json_t *table) {
+    double bytes_in[INTERVALS];
+    struct ff__link_use use = {INTERVAL_CYCLES * 1e9 / work->gpu.clock_hz, INTERVALS, bytes_in};
+    struct ff_error error;
+    char *trace = ff__text("%s.trace", work->model);
+    int status = ff__link_use_find(&work->runs.items[column].what, trace, &use, &error);
+    remove(trace);
+    free(trace);
+    if (status)
+        return ff__complain(FF__EXIT_FAILURE, "%s: %s", columns[column].system, error.message);
+    /* nothing crosses it before the kernel begins */
+    for (unsigned i = (unsigned)((double)work->gpu.launch_ns / use.interval_ns); i < INTERVALS;
+         i++) {
+        char *name = ff__text("%u000, %s", (i + 1) * INTERVAL_CYCLES / 1000,
+                              column == UVMSMART ? "uvmsmart" : "hlsh");
+        ff__repro_row(table, name, (double)NAN, use.bytes[i] / use.interval_ns);
+        free(name);
+    }
+    return 0;
+}
+
+/* Figure 11 itself; the text has its range alone, 1 to 15 GB/s. */
+static int link_table(const struct hlsh_sim_repro *work, json_t *tables) {
+    json_t *table =
+        add_table(work, tables, "link",
+                  "GB/s over the link in the 20 000 cycles up to each, from the launch");
+    int status = link_rows(work, UVMSMART, table);
+    return status ? status : link_rows(work, HLSH, table);
+}
+
+static int window_tables(const struct hlsh_sim_repro *work, json_t *tables) {
+    cycles_table(work, tables);
+    return link_table(work, tables);
+}
+
 /* ---- all ---- */
 
 static int prepare(struct hlsh_sim_repro *work) {
-    int status = ff__find_gpu(GPU, FF__EXIT_FAILURE, &work->gpu);
+    int status = ff__find_gpu(FF__HLSH_GPU, FF__EXIT_FAILURE, &work->gpu);
     if (status)
         return status;
     const char *temporary = getenv("TMPDIR");
@@ -556,12 +594,14 @@ int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables) {
     int status = prepare(&work);
     if (status)
         return status;
+    const char *parts = plan->parts ? plan->parts : "runs,window";
+    bool runs = ff__repro_has_word(parts, "runs"), windows = ff__repro_has_word(parts, "window");
     status = pretrain(&work, plan->study.store);
-    if (!status && !(status = run_part(&work, &cut, plan)))
+    if (!status && runs && !(status = run_part(&work, &cut, plan)))
         make_tables(&work, plan, tables);
-    if (!status && !(status = run_part(&work, &window, plan)))
-        window_tables(&work, tables);
-    if (!status && !(status = run_part(&work, &whole, plan)))
+    if (!status && windows && !(status = run_part(&work, &window, plan)))
+        status = window_tables(&work, tables);
+    if (!status && runs && !(status = run_part(&work, &whole, plan)))
         make_tables(&work, plan, tables);
     remove(work.model);
     ff__simulations_free(&work.runs);

@@ -32,8 +32,7 @@ struct recorder {
 static void next_launch(struct recorder *recorder) {
     recorder->launch++;
     if (!recorder->status)
-        recorder->status =
-            ff__grow(&recorder->arrays, recorder->launch, sizeof *recorder->arrays);
+        recorder->status = ff__grow(&recorder->arrays, recorder->launch, sizeof *recorder->arrays);
     if (!recorder->status)
         recorder->arrays[recorder->launch] = 0;
 }
