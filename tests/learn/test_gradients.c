@@ -120,6 +120,44 @@ static void check_type(const struct ff__net_type *type) {
     ff__batch_fini(&batch);
 }
 
+/* What each token of each head has to give is given to the tokens of its window. */
+static void check_attention(const struct ff__net *net, const struct ff__batch *batch) {
+    float weights[FF__WINDOW][FF__WINDOW];
+    for (uint32_t i = 0; i < batch->count * net->type->heads; i++) {
+        net->type->attention(net, i / net->type->heads, i % net->type->heads, weights);
+        for (uint32_t t = 0; t < FF__WINDOW; t++) {
+            double sum = 0;
+            for (uint32_t j = 0; j < FF__WINDOW; j++) {
+                assert_true(weights[t][j] >= 0);
+                sum += (double)weights[t][j];
+            }
+            assert_true(fabs(sum - 1) < 1e-5);
+        }
+    }
+}
+
+static void test_attention(void **state) {
+    struct ff__random random = ff__random_seeded(3);
+    struct ff__batch batch;
+    struct ff__net net;
+    unsigned seen = 0;
+    (void)state;
+    for (ff__net_types type = ff__all_nets; *type; type++) {
+        if (!(*type)->attention)
+            continue;
+        assert_int_equal(ff__batch_init(&batch, SAMPLES), 0);
+        assert_int_equal(ff__net_init(&net, *type, &shape, SAMPLES, 1), 0);
+        fill(&batch, &random);
+        struct place place = {.net = &net, .batch = &batch, .random = &random};
+        settle(&place);
+        check_attention(&net, &batch);
+        ff__net_fini(&net);
+        ff__batch_fini(&batch);
+        seen++;
+    }
+    assert_true(seen > 0);
+}
+
 static void test_gradients(void **state) {
     (void)state;
     for (ff__net_types type = ff__all_nets; *type; type++)
@@ -127,6 +165,7 @@ static void test_gradients(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradients),
+                                       cmocka_unit_test(test_attention)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 #include "study/repro/link_use.h"
 
 #include "base/error.h"
-#include "farfault/trace.h"
+
+#include <farfault/trace.h>
 
 #include <errno.h>
 #include <math.h>
