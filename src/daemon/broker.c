@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "daemon/metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +14,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define TICK_MS  5                    /* between two looks while memory is being reclaimed */
-#define QUIET_MS 1000                 /* between two looks while none is */
-#define HELLO_NS UINT64_C(5000000000) /* a connection has so long to say who it is; ours */
-#define LISTENER UINT32_MAX
-#define BURST    64 /* messages of one client that are read before others have their turn */
+#define TICK_MS    5                    /* between two looks while memory is being reclaimed */
+#define QUIET_MS   1000                 /* between two looks while none is */
+#define METRICS_NS UINT64_C(5000000000) /* between two writes of the counters; ours */
+#define HELLO_NS   UINT64_C(5000000000) /* a connection has so long to say who it is; ours */
+#define LISTENER   UINT32_MAX
+#define BURST      64 /* messages of one client that are read before others have their turn */
 
 static bool is_of(const struct ff__client *client, uint32_t device) {
     return client->fd >= 0 && client->device == device;
@@ -592,6 +594,19 @@ static void accept_all(struct ff__broker *broker) {
         listen_on(broker, false);
 }
 
+/* Says it once if that does not work, and goes on. */
+static void write_metrics(struct ff__broker *broker) {
+    uint64_t now = ff__clock_ns();
+    if (!broker->metrics || (broker->metrics_ns > 0 && now - broker->metrics_ns < METRICS_NS))
+        return;
+    broker->metrics_ns = now;
+    int status = ff__metrics_write(broker, broker->metrics);
+    if (status && !broker->has_failed)
+        ff__log_line(&broker->log, FF_LOG_WARNING, "--metrics %s: %s", broker->metrics,
+                     strerror(-status));
+    broker->has_failed = status != 0;
+}
+
 int ff__broker_step(struct ff__broker *broker, int timeout_ms) {
     struct epoll_event events[FF__CLIENTS + 1];
     int count = epoll_wait(broker->epoll, events, FF__CLIENTS + 1, timeout_ms);
@@ -607,6 +622,7 @@ int ff__broker_step(struct ff__broker *broker, int timeout_ms) {
         if (events[i].data.u32 == LISTENER)
             accept_all(broker);
     settle(broker);
+    write_metrics(broker);
     return enforce(broker) ? TICK_MS : QUIET_MS;
 }
 
@@ -684,5 +700,7 @@ void ff__broker_close(struct ff__broker *broker) {
         close(broker->epoll);
     if (broker->path)
         unlink(broker->path);
+    if (broker->metrics && broker->metrics_ns > 0)
+        unlink(broker->metrics); /* nobody is to take them for the present */
     broker->listener = broker->epoll = -1;
 }

@@ -58,6 +58,9 @@ struct ff__broker {
     uint64_t limit_ns; /* to give back what others need */
     bool has_no_turns; /* what does not fit is divided, and stays so */
     struct ff__log log;
+    const char *metrics; /* the file for counters (daemon/metrics.h); NULL: none */
+    uint64_t metrics_ns; /* when it was written last, or could not be */
+    bool has_failed;     /* it could not be written, which has been said */
     uint32_t device_count;
     struct ff__broker_device devices[FF__SHARE_DEVICES];
     struct ff__client clients[FF__CLIENTS];

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_USAGE = 2, NO_TURNS = 256 };
+enum { EXIT_USAGE = 2, NO_TURNS = 256, METRICS };
 
 #define LIMIT_NS UINT64_C(5000000000) /* ours */
 
@@ -24,6 +24,8 @@ static const struct argp_option options[] = {
      "how long a program may take to give memory back that others need (default: 5s)", 0},
     {"no-turns", NO_TURNS, NULL, 0,
      "programs of a device that thrash take no turns: each has its part of the memory", 0},
+    {"metrics", METRICS, "FILE.prom", 0,
+     "keep counters in this file, in Prometheus' text format, anew every 5 s", 0},
     {0},
 };
 
@@ -78,6 +80,9 @@ static error_t take(int key, char *argument, struct argp_state *state) {
         break;
     case NO_TURNS:
         broker.has_no_turns = true;
+        return 0;
+    case METRICS:
+        broker.metrics = argument;
         return 0;
     case ARGP_KEY_ARG:
         wrong = "not an option";

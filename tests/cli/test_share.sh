@@ -13,7 +13,8 @@ mistake 1 'farfault top: --socket *: no broker: *' top --socket "$socket"
 mistake 2 'farfault top: which broker? *' top
 mistake 2 "farfault run: --share *: no broker to connect to: *" run --share "$socket" -- true
 
-"$farfaultd" --socket "$socket" --device gpu0:16M --device gpu1:16M 2>daemon &
+"$farfaultd" --socket "$socket" --device gpu0:16M --device gpu1:16M --metrics broker.prom \
+    2>daemon &
 daemon=$!
 trap 'kill $daemon 2>/dev/null' EXIT
 wait_for "$socket"
@@ -33,6 +34,10 @@ json run.json 0 runs 0 lent_peak # nobody else has borrowed
 says 0 '*lending    at most * borrowed, * evicted there, * back; at most 0 B lent*' \
     "$farfault" run --share "$socket" --memory 16M --system memharvester -- "$program" --size 24M
 
+wait_for broker.prom
+grep -q '^farfault_device_memory_bytes{device="gpu1"} 16777216$' broker.prom ||
+    fail "the counters: $(cat broker.prom)"
+[ "$(stat -c %a broker.prom)" = 644 ] || fail 'not everybody may read the counters'
 status 0 top --socket "$socket" --json
 mv out top.json
 json top.json gpu1 devices 1 name
@@ -53,5 +58,6 @@ mistake 2 'farfault run: --share-priority 9: *' run --share-priority 9 -- true
 kill $daemon
 wait $daemon || fail 'the broker did not end well'
 [ ! -e "$socket" ] || fail 'the socket is still there'
+[ ! -e broker.prom ] || fail 'the counters of a broker that has ended are still there'
 [ ! -s daemon ] || fail "the broker said: $(cat daemon)"
 finish
