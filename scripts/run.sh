@@ -13,8 +13,8 @@ own=specforest-plus,auto
 
 cat <<END
 Runs programs of 64 MiB each on a software device with 42 MiB of memory. Each runs once
-beforehand, unmeasured, to have its kernels compiled. All results are checked; JSON of the
-last is in build/run.json.
+beforehand, unmeasured, to have its kernels compiled. All results are checked; of the last,
+build/run.json has all figures and build/run.html is a page with charts.
 
 First bfs, whose accesses are random: most systems are stopped after 15 seconds.
 
@@ -30,6 +30,9 @@ build/farfault compare --programs jacobi,jacobi-cuda --size 64M --memory 66.7% -
 
 echo "Then 15 programs in OpenCL under nine systems."
 echo
-exec build/farfault compare --programs "$programs" --size 64M --memory 66.7% --runs 1 \
+build/farfault compare --programs "$programs" --size 64M --memory 66.7% --runs 1 \
     --systems "demand,nvidia,nvidia-1,nvidia-random,keep,deepum-plus,deepum-far,$own" \
     --timeout 60s --json=build/run.json
+build/farfault report build/run.json --output build/run.html
+echo
+echo "With charts: build/run.html"

@@ -601,7 +601,7 @@ function barChart(box, label, runs, measure) {
                 svg.append("rect").attr({x: left, y: y + 4, height: row - 8,
                                          width: x(measure.part(r)) - left})
                     .style("fill", measure.fill).append("title").text(note(r));
-            if (measure.low && measure.low(r) !== null)
+            if (measure.low && measure.low(r) < measure.high(r))
                 svg.append("path").attr({class: "interval", d: "M" + x(measure.low(r)) + "," +
                     (y + 12) + "H" + x(measure.high(r)) + "M" + x(measure.low(r)) + "," + (y + 8) +
                     "v8M" + x(measure.high(r)) + "," + (y + 8) + "v8"});
@@ -620,7 +620,7 @@ const boundsOf = (runs, get) => {
     return bounded.length > 0 ? [get(bounded[0])] : [];
 };
 const inSeconds = {get: r => r.seconds, show: seconds, tick: seconds, note: ofBound,
-                   low: r => typeof r.min === "number" ? r.min : null, high: r => r.max || null,
+                   low: r => r.min, high: r => r.max,
                    fill: "var(--again)", part: r => r.stall_ns ? Math.min(r.seconds, r.stall_ns / 1e9) : 0,
                    marks: runs => boundsOf(runs, r => r.of_bound * r.seconds)};
 const inBytes = {get: r => r.bytes_in + r.bytes_out, show: size, tick: size,
@@ -684,7 +684,7 @@ function showTimes() {
     const timed = knows(data.runs, "seconds");
     const notes = [];
     const waits = timed && knows(data.runs, "stall_ns");
-    if (knows(data.runs, "min"))
+    if (data.runs.some(r => r.runs > 1))
         notes.push("Bars are medians; lines go from the fastest to the slowest run.");
     if (knows(data.runs, "of_bound"))
         notes.push("Dashed: the lower bound, and how much of a run's time it is.");

@@ -202,15 +202,17 @@ static void test_compared(void **state) {
     json_t *bounds = json_pack("[o,o]", bound_of("near", 0.8, 9), bound_of("far", 1, 10));
     json_t *tips = json_array();
     json_object_set_new(json_array_get(runs, 4), "good", json_false());
+    json_array_append_new(runs, run_of("odd", "fast", 0.7, 0.7, 1));
     ff__page_compare(bounds, runs, tips);
     assert_true(has(tips, 0, "near under part"));
     assert_true(has(tips, 1, "fast: in the mean 1.01 times"));
-    assert_true(has(tips, 1, "itself in 1 of 2."));
+    assert_true(has(tips, 1, "itself in 2 of 3."));
     assert_false(has(tips, 1, "slow")); /* which is apart in one program */
     assert_true(has(tips, 2, "far is at 25 % of its lower bound under slow"));
     assert_true(has(tips, 3, "far moves 100 MiB under slow, the fastest; its lower bound is 10"));
     assert_true(has(tips, 4, ": near."));
-    assert_int_equal(numbers_of(tips), 12891011);
+    assert_true(has(tips, 5, "than with enough: odd."));
+    assert_int_equal(numbers_of(tips), 1289101113);
     double part = json_number_value(json_object_get(json_array_get(runs, 0), "of_bound"));
     assert_true(part == 0.4);
     json_decref(bounds);

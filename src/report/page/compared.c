@@ -9,6 +9,7 @@
 
 /* The limits are ours. */
 #define FREE        1.1 /* times the time in memory, up to which memory costs little */
+#define NOISE       0.8 /* times the time in memory, below which that has been disturbed */
 #define MOVES       3.0 /* times the bytes of the bound */
 #define GAIN        0.5 /* of the bound's time over the run's, below which there is much to gain */
 #define NAMES       5u
@@ -226,20 +227,33 @@ static void tip_bound(const json_t *runs, json_t *tips) {
                          ff__size_text(wanted, (uint64_t)number_of(wide, "bytes_bound"))));
 }
 
-/* R11 */
-static void tip_free(const json_t *runs, json_t *tips) {
+/* Subjects whose fastest run takes from `low` to `high` times the time in memory. */
+static struct name_list subjects_within(const json_t *runs, double low, double high) {
     struct name_list names = {0};
     const json_t *run;
     size_t i;
     json_array_foreach(runs, i, run) {
-        if (is_compared(run) && number_of(run, "slowdown") <= FREE &&
+        double slowdown = number_of(run, "slowdown");
+        if (is_compared(run) && slowdown >= low && slowdown <= high &&
             fastest_beside(runs, run) == run)
             add_name(&names, text_of(run, "subject"));
     }
     end_names(&names);
-    if (names.count)
+    return names;
+}
+
+/* R11 and R13 */
+static void tip_in_memory(const json_t *runs, json_t *tips) {
+    struct name_list free = subjects_within(runs, NOISE, FREE);
+    struct name_list noisy = subjects_within(runs, 0, NOISE);
+    if (free.count)
         add_tip(tips, 11, "Little memory costs little",
-                ff__text("Within 10 %% of the time with memory for everything: %s.", names.text));
+                ff__text("Within 10 %% of the time with memory for everything: %s.", free.text));
+    if (noisy.count)
+        add_tip(tips, 13, "The machine was disturbed",
+                ff__text("With little memory faster by more than a fifth than with enough: %s. "
+                         "Times of one run say little here; --runs 5 shows how far they vary.",
+                         noisy.text));
 }
 
 /* R12 */
@@ -265,5 +279,5 @@ void ff__page_compare(const json_t *bounds, json_t *runs, json_t *tips) {
     tip_bad(runs, tips);
     tip_fastest(runs, tips);
     tip_bound(runs, tips);
-    tip_free(runs, tips);
+    tip_in_memory(runs, tips);
 }
