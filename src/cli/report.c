@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "report/file.h"
+#include "study/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,15 +16,18 @@ static const char help[] =
     "Examples:\n"
     "  farfault report run.trace --output page.html\n"
     "  farfault report results.json --output page.html\n"
-    "  farfault report results.json --text\v"
-    "FILE is a trace (farfault record, sim --trace, import), or the JSON of run,\n"
-    "record, compare, sim, replay or study show. A trace shows most.";
+    "  farfault report runs.study --text\v"
+    "FILE is a trace (farfault record, sim --trace, import), the JSON of run, record, compare, sim "
+    "or replay, or a file of runs: of that, what the last compare, sim or replay with this --study "
+    "found. A trace shows most.";
 
 static const char trace_mark[] = "\x89"
                                  "FFT";
 
-static bool is_trace(const struct ff__file *file) {
-    return file->size >= 4 && memcmp(file->bytes, trace_mark, 4) == 0;
+static const char store_mark[] = "SQLite format 3";
+
+static bool begins(const struct ff__file *file, const char *mark) {
+    return file->size >= strlen(mark) && memcmp(file->bytes, mark, strlen(mark)) == 0;
 }
 
 static const char *name_of(const char *path) {
@@ -41,28 +45,47 @@ static int of_trace(const char *path, json_t **out) {
     return 0;
 }
 
-static int of_results(const char *path, const struct ff__file *file, json_t **out) {
-    json_error_t error;
+/* Takes `results` over. */
+static int of_results(const char *path, json_t *results, json_t **out) {
     const char *why;
+    *out = ff__page_of_results(results, name_of(path), &why);
+    json_decref(results);
+    return *out ? 0 : ff__complain(FF__EXIT_FAILURE, "%s: %s", path, why);
+}
+
+static int of_json(const char *path, const struct ff__file *file, json_t **out) {
+    json_error_t error;
     if (file->size == 0)
         return ff__complain(FF__EXIT_FAILURE, "%s: the file is empty", path);
     json_t *results = json_loadb(file->bytes, file->size, 0, &error);
     if (!results)
         return ff__complain(FF__EXIT_FAILURE, "%s: neither a trace nor JSON: line %d: %s", path,
                             error.line, error.text);
-    *out = ff__page_of_results(results, name_of(path), &why);
-    json_decref(results);
-    return *out ? 0 : ff__complain(FF__EXIT_FAILURE, "%s: %s", path, why);
+    return of_results(path, results, out);
 }
 
-static int read_either(const char *path, json_t **out) {
+static int of_store(const char *path, json_t **out) {
+    struct ff__store *store;
+    struct ff_error error;
+    if (ff__store_open(path, false, &store, &error))
+        return ff__complain(FF__EXIT_FAILURE, "%s", error.message);
+    json_t *results = ff__store_results(store);
+    ff__store_close(store);
+    return results ? of_results(path, results, out)
+                   : ff__complain(FF__EXIT_FAILURE,
+                                  "%s: no compare, sim or replay has ended; give its command "
+                                  "again, with --study %s",
+                                  path, path);
+}
+
+static int read_any(const char *path, json_t **out) {
     struct ff__file file = {0};
     int status = ff__file_read(path, &file);
-    bool trace = !status && is_trace(&file);
-    if (!status && !trace)
-        status = of_results(path, &file, out);
+    bool trace = !status && begins(&file, trace_mark), store = !status && begins(&file, store_mark);
+    if (!status && !trace && !store)
+        status = of_json(path, &file, out);
     free(file.bytes); /* a trace may be large */
-    return trace ? of_trace(path, out) : status;
+    return trace ? of_trace(path, out) : store ? of_store(path, out) : status;
 }
 
 static int report(struct ff__options *options) {
@@ -70,15 +93,17 @@ static int report(struct ff__options *options) {
     bool text = options->number[FF__OPTION_TEXT];
     json_t *data = NULL;
     if (options->word_count != 1)
-        return ff__complain(FF__EXIT_USAGE,
-                            "give one trace or JSON file: farfault report FILE --output PAGE.html");
+        return ff__complain(
+            FF__EXIT_USAGE,
+            "give one trace, JSON file or file of runs: farfault report FILE --output "
+            "PAGE.html");
     if (!to && !text)
         return ff__complain(FF__EXIT_USAGE,
                             "nowhere to write to: give --output PAGE.html or --text");
     if (to && !ff__page_available())
         return ff__complain(FF__EXIT_FAILURE, "this farfault is built without D3, which its pages "
                                               "need; build it where libjs-d3 is installed");
-    int status = read_either(options->words[0], &data);
+    int status = read_any(options->words[0], &data);
     if (status)
         return status;
     if (text)

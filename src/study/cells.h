@@ -63,6 +63,9 @@ void ff__study_put(struct ff__store *store, const struct ff__store_key *key, dou
 /* What the run has found, if it is kept and has not failed; else NULL. The caller owns it. */
 json_t *ff__study_get(struct ff__store *store, const struct ff__store_key *key);
 
+/* Keeps the results of the whole command, for farfault report. */
+void ff__study_put_results(struct ff__store *store, const json_t *results);
+
 /* Opens study->store: `path`, or a file in the user's cache that is named for the paper; `policy`:
  * a file with more policies, or NULL. Says in one line on stderr if nothing can be kept: 0 then,
  * too, unless the user has named the file. Closed with ff__store_close(). */

@@ -18,6 +18,11 @@
 #define FORMAT      1          /* of the tables below */
 #define PATIENCE_MS 60000      /* for another process that writes */
 
+#define WHOLE                                                                                      \
+    "CREATE TABLE IF NOT EXISTS whole(build INTEGER NOT NULL REFERENCES build,"                    \
+    " command TEXT NOT NULL, made INTEGER NOT NULL, results TEXT NOT NULL,"                        \
+    " UNIQUE(build, command));"
+
 /* The last line is for readers and a writer side by side. Before it, all is in the file itself. */
 static const char tables[] =
     "BEGIN;"
@@ -27,7 +32,7 @@ static const char tables[] =
     " build INTEGER NOT NULL REFERENCES build, made INTEGER NOT NULL, subject TEXT NOT NULL,"
     " system TEXT NOT NULL, device TEXT NOT NULL, memory INTEGER NOT NULL, seed INTEGER NOT NULL,"
     " options TEXT NOT NULL, data INTEGER NOT NULL, seconds REAL, result NOT NULL,"
-    " UNIQUE(build, subject, system, device, memory, seed, options, data));"
+    " UNIQUE(build, subject, system, device, memory, seed, options, data));" WHOLE
     "PRAGMA application_id = 0x66667374; PRAGMA user_version = 1;"
     "COMMIT;"
     "PRAGMA journal_mode = WAL";
@@ -201,10 +206,12 @@ int ff__store_begin(struct ff__store *store, uint32_t build, struct ff_error *er
 int ff__store_forget(struct ff__store *store, bool of_others, struct ff_error *error) {
     char *which =
         of_others ? ff__text(" WHERE program != '%s'", store->program) : ff__text("%s", "");
-    char *sql = ff__text("BEGIN IMMEDIATE; DELETE FROM run WHERE build IN (SELECT id FROM build%s);"
+    char *sql = ff__text("BEGIN IMMEDIATE; " WHOLE
+                         "DELETE FROM whole WHERE build IN (SELECT id FROM build%s);"
+                         "DELETE FROM run WHERE build IN (SELECT id FROM build%s);"
                          "DELETE FROM build WHERE id NOT IN (SELECT build FROM run) AND id != %lld;"
                          "COMMIT",
-                         which, (long long)store->build);
+                         which, which, (long long)store->build);
     int status = run(store, sql, error);
     free(sql);
     free(which);
@@ -284,6 +291,42 @@ int ff__store_add(struct ff__store *store, const struct ff__store_key *key, doub
     int status = add(store, key, seconds, result, size, error);
     pthread_mutex_unlock(&store->lock);
     return status;
+}
+
+/* ---- whole results ---- */
+
+int ff__store_set_results(struct ff__store *store, const char *command, const char *results,
+                          struct ff_error *error) {
+    sqlite3_stmt *statement = NULL;
+    int status = run(store, WHOLE, error); /* files of older versions lack it */
+    bool good = !status && sqlite3_prepare_v2(store->db,
+                                              "INSERT OR REPLACE INTO whole(build, command, made,"
+                                              " results) VALUES(?1, ?2, ?3, ?4)",
+                                              -1, &statement, NULL) == SQLITE_OK;
+    if (good) {
+        sqlite3_bind_int64(statement, 1, store->build);
+        sqlite3_bind_text(statement, 2, command, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 3, time(NULL));
+        sqlite3_bind_text(statement, 4, results, -1, SQLITE_STATIC);
+        good = sqlite3_step(statement) == SQLITE_DONE;
+    }
+    if (!status && !good)
+        status = fail(store, error);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+json_t *ff__store_results(struct ff__store *store) {
+    json_t *rows, *results = NULL;
+    struct ff_error error;
+    if (ff__store_query(store, "SELECT results FROM whole ORDER BY made DESC, rowid DESC LIMIT 1",
+                        0, &rows, &error))
+        return NULL;
+    const char *text = json_string_value(json_object_get(json_array_get(rows, 0), "results"));
+    if (text)
+        results = json_loads(text, 0, NULL);
+    json_decref(rows);
+    return results;
 }
 
 /* ---- other files ---- */

@@ -47,11 +47,18 @@ int ff__store_add(struct ff__store *store, const struct ff__store_key *key, doub
 /* Adds the runs of another file that this one lacks. */
 int ff__store_merge(struct ff__store *store, const char *path, struct ff_error *error);
 
+/* Keeps the results of a whole command (data/schema/results.json), in place of the last ones of the
+ * same command and build. The newest of any; the caller owns them. NULL: there are none. */
+int ff__store_set_results(struct ff__store *store, const char *command, const char *results,
+                          struct ff_error *error);
+json_t *ff__store_results(struct ff__store *store);
+
 /* The rows of a query, as an array of objects with its columns; the caller owns it. `build`: what
  * ?1 stands for. The tables are
  *   build   id, program, version, machine (JSON)
  *   run     id, build, made (seconds since 1970), subject, system, device, memory, seed, options,
- *           data, seconds, result */
+ *           data, seconds, result
+ *   whole   build, command, made, results (JSON) */
 int ff__store_query(struct ff__store *store, const char *query, int64_t build, json_t **rows,
                     struct ff_error *error);
 

@@ -173,15 +173,23 @@ page_is_good both.html
 shows '^farfault sim: 2 runs$'
 shows "^  nvidia +50% .* $("$json_get" s.json runs 1 faults) "
 
-# ---- a file of runs, by the JSON of study show
+# ---- a file of runs: as the results of the command that has ended last
 
-status 0 sim stream:size=8M,zipf:size=4M --systems demand,nvidia --memory 50%,75% --study s.study
-status 0 study show s.study --json=study.json
-status 0 report study.json --text --output study.html
+comparison='sim stream:size=8M,zipf:size=4M --systems demand,nvidia --memory 50%,75%'
+status 0 $comparison --part 1/2 --study s.study
+mistake 1 'farfault report: s.study: no compare, sim or replay has ended; *' report s.study --text
+status 0 $comparison --study s.study
+status 0 report s.study --text --output study.html
 page_is_good study.html
 shows '^  R8 Which system is fastest$'
 json data.of '[10]' runs # two with enough memory, and 2 x 2 x 2
-json data.of 1 runs 0 slowdown
+status 0 $comparison --json=study.json
+status 0 report study.json --output json.html
+sed 's/study\.json/s.study/g' json.html | cmp -s - study.html || fail 'the pages differ'
+status 0 sim zipf:size=4M --systems demand --memory 50% --study s.study
+status 0 report s.study --output study.html
+data_of study.html >data.of
+json data.of '[2]' runs
 
 # ---- what is no run
 
@@ -197,7 +205,7 @@ mistake 1 'farfault report: stump.trace: *' report stump.trace --output p.html
 head -c 300 s.json >cut
 mistake 1 'farfault report: cut: neither a trace nor JSON: line *' report cut --output p.html
 echo '{"runs": []}' >other
-mistake 1 'farfault report: other: neither a trace nor the JSON of farfault run, *' report other \
+mistake 1 'farfault report: other: neither a trace, a file of runs, nor the JSON *' report other \
     --output p.html
 echo '{"farfault": "1", "command": "run", "runs": []}' >none
 mistake 1 'farfault report: none: has no runs' report none --output p.html

@@ -420,7 +420,7 @@ mistake 2 'farfault import: give a format, or auto, and one file: *' import auto
 mistake 2 'farfault import: nowhere to write to; name a file: --output FILE' import auto x
 mistake 2 'farfault export: give one trace: *' export
 mistake 2 'farfault export: nowhere to write to; name a file: --output FILE' export x
-mistake 2 'farfault report: give one trace or JSON file: *' report
+mistake 2 'farfault report: give one trace, JSON file or file of runs: *' report
 mistake 2 'farfault report: nowhere to write to: give --output PAGE.html or --text' report x
 mistake 2 'farfault export: --format x: must be perfetto, batches or oracleGeneral' export x \
     --format x --output y

@@ -44,7 +44,7 @@ static void lift_summary(const json_t *runs, json_t *picked) {
 }
 
 static const char *what_is_wrong(const json_t *results) {
-    static const char *const commands[] = {"run", "record", "compare", "sim", "replay", "study"};
+    static const char *const commands[] = {"run", "record", "compare", "sim", "replay"};
     const char *command = json_string_value(json_object_get(results, "command"));
     const json_t *runs = json_object_get(results, "runs"), *run;
     size_t i;
@@ -52,8 +52,8 @@ static const char *what_is_wrong(const json_t *results) {
     for (i = 0; command && i < sizeof commands / sizeof commands[0]; i++)
         known = known || strcmp(command, commands[i]) == 0;
     if (!known || !json_is_string(json_object_get(results, "farfault")))
-        return "neither a trace nor the JSON of farfault run, record, compare, sim, replay or "
-               "study show";
+        return "neither a trace, a file of runs, nor the JSON of farfault run, record, compare, "
+               "sim or replay";
     if (!json_is_array(runs) || json_array_size(runs) == 0)
         return "has no runs";
     json_array_foreach(runs, i, run) {
@@ -61,23 +61,6 @@ static const char *what_is_wrong(const json_t *results) {
             return "has runs that are none of farfault's";
     }
     return NULL;
-}
-
-/* A run of a file of runs has its memory in bytes, 0 for enough, and no time beside it. */
-static void complete(json_t *runs) {
-    json_t *run;
-    size_t i;
-    double whole = 0;
-    json_array_foreach(runs, i, run) {
-        char text[FF__QUANTITY];
-        json_int_t memory = json_integer_value(json_object_get(run, "memory"));
-        double seconds = json_number_value(json_object_get(run, "seconds"));
-        if (memory == 0)
-            whole = seconds; /* the first of its subject and device */
-        else
-            ff__json_set(run, "share", ff__json_text(ff__size_text(text, (uint64_t)memory)));
-        ff__json_set(run, "slowdown", ff__json_number(seconds / whole));
-    }
 }
 
 json_t *ff__page_of_results(const json_t *results, const char *file, const char **why) {
@@ -92,8 +75,6 @@ json_t *ff__page_of_results(const json_t *results, const char *file, const char 
     const json_t *runs = json_object_get(results, "runs");
     json_t *picked = pick_each(runs, run_members);
     lift_summary(runs, picked);
-    if (strcmp(json_string_value(json_object_get(results, "command")), "study") == 0)
-        complete(picked);
     json_t *tips = ff__must(json_array());
     ff__page_compare(json_object_get(results, "bounds"), picked, tips);
     ff__json_set(all, "tips", tips);

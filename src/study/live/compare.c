@@ -214,6 +214,7 @@ int ff__compare_run(struct ff__comparison *comparison) {
         ff__compare_show_means(comparison);
     json_t *all = ff__compare_results(comparison);
     int status = ff__outputs_write(comparison->outputs, all);
+    ff__study_put_results(comparison->study.store, all);
     json_decref(all);
     return status ? status : any_failed(comparison) ? FF__EXIT_FAILURE : 0;
 }

@@ -146,6 +146,7 @@ static int present(const struct ff__sweep *sweep) {
         ff__sweep_show_means(sweep);
     json_t *all = ff__sweep_results(sweep);
     int status = ff__outputs_write(&sweep->outputs, all);
+    ff__study_put_results(sweep->study.store, all);
     json_decref(all);
     return status;
 }
