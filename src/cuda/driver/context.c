@@ -116,11 +116,9 @@ CUresult cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params, unsigned 
 }
 
 CUresult cuCtxDestroy_v2(CUcontext context) {
-    CUresult result = ff__cuda_started();
+    CUresult result = ff__cuda_started_with(context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (context == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (context->is_primary || ff__cuda_is_destroyed(context))
         return context->is_primary ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     ff__cuda_context_end(context);
@@ -163,13 +161,10 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 }
 
 CUresult cuCtxGetCurrent(CUcontext *context) {
-    CUresult result = ff__cuda_started();
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (context == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *context = ff__cuda_current();
-    return CUDA_SUCCESS;
+    CUresult result = ff__cuda_started_with(context);
+    if (result == CUDA_SUCCESS)
+        *context = ff__cuda_current();
+    return result;
 }
 
 /* A context that is named, or else the thread's. */
@@ -197,13 +192,10 @@ CUresult cuCtxGetDevice(CUdevice *device) {
 
 CUresult cuCtxGetFlags(unsigned *flags) {
     CUcontext context;
-    CUresult result = ff__cuda_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (flags == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *flags = context->flags;
-    return CUDA_SUCCESS;
+    CUresult result = ff__cuda_enter_with(flags, &context);
+    if (result == CUDA_SUCCESS)
+        *flags = context->flags;
+    return result;
 }
 
 CUresult cuCtxSetFlags(unsigned flags) {
@@ -271,11 +263,9 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
     CUcontext context;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_with(value, &context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (value == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (!is_limit(limit))
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
     *value = context->limits[limit];
@@ -284,13 +274,10 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache *config) {
     CUcontext context;
-    CUresult result = ff__cuda_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (config == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *config = context->cache_config;
-    return CUDA_SUCCESS;
+    CUresult result = ff__cuda_enter_with(config, &context);
+    if (result == CUDA_SUCCESS)
+        *config = context->cache_config;
+    return result;
 }
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
@@ -306,13 +293,10 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
 
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config) {
     CUcontext context;
-    CUresult result = ff__cuda_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (config == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *config = context->shared_config;
-    return CUDA_SUCCESS;
+    CUresult result = ff__cuda_enter_with(config, &context);
+    if (result == CUDA_SUCCESS)
+        *config = context->shared_config;
+    return result;
 }
 
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
@@ -390,11 +374,9 @@ static CUresult retain(struct ff__cuda_device *device, CUdevice number) {
 static pthread_mutex_t primaries = PTHREAD_MUTEX_INITIALIZER;
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
-    CUresult result = ff__cuda_device_check(device);
+    CUresult result = ff__cuda_device_check_with(context, device);
     if (result != CUDA_SUCCESS)
         return result;
-    if (context == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&primaries);
     result = retain(&ff__cuda_devices[device], device);
     *context = ff__cuda_devices[device].primary;

@@ -86,23 +86,17 @@ CUresult ff__cuda_device_check(CUdevice device) {
 /* ---- which there are ---- */
 
 CUresult cuDeviceGet(CUdevice *device, int number) {
-    CUresult result = ff__cuda_device_check(number);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (device == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *device = number;
-    return CUDA_SUCCESS;
+    CUresult result = ff__cuda_device_check_with(device, number);
+    if (result == CUDA_SUCCESS)
+        *device = number;
+    return result;
 }
 
 CUresult cuDeviceGetCount(int *count) {
-    CUresult result = ff__cuda_started();
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (count == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *count = ff__cuda_device_count();
-    return CUDA_SUCCESS;
+    CUresult result = ff__cuda_started_with(count);
+    if (result == CUDA_SUCCESS)
+        *count = ff__cuda_device_count();
+    return result;
 }
 
 CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
@@ -131,13 +125,10 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
 }
 
 CUresult cuDeviceTotalMem_v2(size_t *size, CUdevice device) {
-    CUresult result = ff__cuda_device_check(device);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (size == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *size = ff__cuda_device_memory();
-    return CUDA_SUCCESS;
+    CUresult result = ff__cuda_device_check_with(size, device);
+    if (result == CUDA_SUCCESS)
+        *size = ff__cuda_device_memory();
+    return result;
 }
 
 /* A bus for each: 0000:01:00.0 is the first. */

@@ -44,6 +44,22 @@ CUresult ff__cuda_enter(CUcontext *out) {
     return __atomic_load_n(&(*out)->error, __ATOMIC_RELAXED);
 }
 
+static CUresult with(const void *needed, CUresult result) {
+    return result == CUDA_SUCCESS && needed == NULL ? CUDA_ERROR_INVALID_VALUE : result;
+}
+
+CUresult ff__cuda_started_with(const void *needed) {
+    return with(needed, ff__cuda_started());
+}
+
+CUresult ff__cuda_enter_with(const void *needed, CUcontext *context) {
+    return with(needed, ff__cuda_enter(context));
+}
+
+CUresult ff__cuda_device_check_with(const void *needed, CUdevice device) {
+    return with(needed, ff__cuda_device_check(device));
+}
+
 CUresult cuDriverGetVersion(int *version) {
     if (version == NULL)
         return CUDA_ERROR_INVALID_VALUE;

@@ -137,11 +137,9 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
 
 CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel) {
     CUcontext context;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_with(function, &context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (function == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (kernel == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     *function = (CUfunction)kernel;

@@ -107,11 +107,9 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
-    CUresult result = ff__cuda_started();
+    CUresult result = ff__cuda_started_with(exec);
     if (result != CUDA_SUCCESS)
         return result;
-    if (exec == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     free_exec(exec);
     return CUDA_SUCCESS;
 }
@@ -169,11 +167,9 @@ static CUresult launch_graph(CUstream stream, CUgraphExec exec) {
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream name) {
     CUcontext context;
     CUstream stream;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_with(exec, &context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (exec == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     ff__clock_start();
     ff__lock_acquire(&ff__cuda_lock);
     result = ff__cuda_stream(context, name, &stream);
@@ -186,11 +182,9 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream name) {
 CUresult cuGraphUpload(CUgraphExec exec, CUstream name) {
     CUcontext context;
     CUstream stream;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_with(exec, &context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (exec == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     result = ff__cuda_stream(context, name, &stream);
     ff__lock_release(&ff__cuda_lock);

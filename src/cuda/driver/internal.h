@@ -34,6 +34,9 @@ extern struct ff__lock ff__cuda_lock;
 CUresult ff__cuda_started(void);
 /* The thread's context, which has no error; else why there is none. */
 CUresult ff__cuda_enter(CUcontext *out);
+/* The same for calls with an argument that is needed: CUDA_ERROR_INVALID_VALUE, if it is NULL. */
+CUresult ff__cuda_started_with(const void *needed);
+CUresult ff__cuda_enter_with(const void *needed, CUcontext *context);
 /* The same for calls that a capture of a stream may forbid: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
  * and the capture is invalid. */
 CUresult ff__cuda_enter_unsafe(CUcontext *out);
@@ -62,6 +65,8 @@ uint64_t ff__cuda_device_memory(void); /* bytes of each */
 bool ff__cuda_is_passive(void);
 /* CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_NOT_INITIALIZED. */
 CUresult ff__cuda_device_check(CUdevice device);
+CUresult ff__cuda_device_check_with(const void *needed,
+                                    CUdevice device); /* as ff__cuda_enter_with() */
 int ff__cuda_attribute(CUdevice_attribute attribute); /* 0: unknown */
 
 /* ---- context.c ---- */

@@ -280,11 +280,9 @@ static CUresult range_attribute(const struct ff__cuda_allocation *of, void *data
 CUresult cuMemRangeGetAttribute(void *data, size_t size, CUmem_range_attribute attribute,
                                 CUdeviceptr address, size_t count) {
     CUcontext context;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_with(data, &context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (data == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     const struct ff__cuda_allocation *found = find_managed(address, count);
     result =
@@ -368,11 +366,9 @@ static CUresult pointer_attribute(const struct ff__cuda_allocation *of, void *da
 }
 
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address) {
-    CUresult result = ff__cuda_started();
+    CUresult result = ff__cuda_started_with(data);
     if (result != CUDA_SUCCESS)
         return result;
-    if (data == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     const struct ff__cuda_allocation *found = ff__cuda_find(address);
     result = pointer_attribute(found != NULL ? found : &nothing, data, attribute, address);

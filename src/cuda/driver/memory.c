@@ -420,11 +420,9 @@ CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags) {
 CUresult cuMemHostUnregister(void *memory) {
     CUcontext context;
     struct ff__cuda_allocation taken;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_with(memory, &context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (memory == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     return take_at((uintptr_t)memory, FF_CUDA_REGISTERED, FF_CUDA_REGISTERED, &taken)
                ? CUDA_SUCCESS
                : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;

@@ -310,11 +310,9 @@ CUresult cuModuleLoad(CUmodule *module, const char *path) {
 
 CUresult cuModuleUnload(CUmodule module) {
     CUcontext context;
-    CUresult result = ff__cuda_enter(&context);
+    CUresult result = ff__cuda_enter_with(module, &context);
     if (result != CUDA_SUCCESS)
         return result;
-    if (module == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (module->library != NULL)
         return CUDA_ERROR_NOT_PERMITTED;
     result = ff__cuda_context_wait(module->context); /* no launch of it may be running */
@@ -323,13 +321,10 @@ CUresult cuModuleUnload(CUmodule module) {
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
-    CUresult result = ff__cuda_started();
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (mode == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    *mode = CU_MODULE_LAZY_LOADING;
-    return CUDA_SUCCESS;
+    CUresult result = ff__cuda_started_with(mode);
+    if (result == CUDA_SUCCESS)
+        *mode = CU_MODULE_LAZY_LOADING;
+    return result;
 }
 
 /* ---- what is in a module ---- */
@@ -476,11 +471,9 @@ static CUcontext first_context(void) {
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
-    CUresult result = ff__cuda_started();
+    CUresult result = ff__cuda_started_with(library);
     if (result != CUDA_SUCCESS)
         return result;
-    if (library == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     for (CUcontext context = first_context(); context != NULL; context = context->next)
         ff__cuda_context_wait(context);
     ff__cuda_module_end(library->module);

@@ -39,11 +39,9 @@ static CUresult default_pool(CUdevice device, CUmemoryPool *out) {
 }
 
 static CUresult device_pool(CUmemoryPool *pool, CUdevice device, bool is_default) {
-    CUresult result = ff__cuda_device_check(device);
+    CUresult result = ff__cuda_device_check_with(pool, device);
     if (result != CUDA_SUCCESS)
         return result;
-    if (pool == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     ff__lock_acquire(&ff__cuda_lock);
     result = default_pool(device, pool);
     if (result == CUDA_SUCCESS && !is_default)
@@ -94,11 +92,9 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
 
 /* What it has given out stays: only its counts end. */
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-    CUresult result = ff__cuda_started();
+    CUresult result = ff__cuda_started_with(pool);
     if (result != CUDA_SUCCESS)
         return result;
-    if (pool == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
     if (pool->is_default)
         return CUDA_ERROR_NOT_PERMITTED;
     ff__lock_acquire(&ff__cuda_lock);

@@ -581,40 +581,41 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *user) {
     return ff__cuda_enqueue(stream, &command);
 }
 
+/* ---- what they say of themselves ---- */
+
+/* With the lock, if it succeeds. */
+static CUresult enter_to(const void *out, CUstream name, CUstream *stream) {
+    return out == NULL ? CUDA_ERROR_INVALID_VALUE : ff__cuda_stream_enter(name, stream);
+}
+
+static CUresult leave(CUresult result) {
+    if (result == CUDA_SUCCESS)
+        ff__lock_release(&ff__cuda_lock);
+    return result;
+}
+
 CUresult cuStreamGetPriority(CUstream name, int *priority) {
     CUstream stream;
-    if (priority == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_stream_enter(name, &stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    *priority = stream->priority;
-    ff__lock_release(&ff__cuda_lock);
-    return CUDA_SUCCESS;
+    CUresult result = enter_to(priority, name, &stream);
+    if (result == CUDA_SUCCESS)
+        *priority = stream->priority;
+    return leave(result);
 }
 
 CUresult cuStreamGetFlags(CUstream name, unsigned *flags) {
     CUstream stream;
-    if (flags == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_stream_enter(name, &stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    *flags = stream->flags;
-    ff__lock_release(&ff__cuda_lock);
-    return CUDA_SUCCESS;
+    CUresult result = enter_to(flags, name, &stream);
+    if (result == CUDA_SUCCESS)
+        *flags = stream->flags;
+    return leave(result);
 }
 
 CUresult cuStreamGetCtx(CUstream name, CUcontext *context) {
     CUstream stream;
-    if (context == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_stream_enter(name, &stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    *context = stream->context;
-    ff__lock_release(&ff__cuda_lock);
-    return CUDA_SUCCESS;
+    CUresult result = enter_to(context, name, &stream);
+    if (result == CUDA_SUCCESS)
+        *context = stream->context;
+    return leave(result);
 }
 
 CUresult cuStreamGetCtx_v2(CUstream name, CUcontext *context, CUgreenCtx *green) {
@@ -625,14 +626,10 @@ CUresult cuStreamGetCtx_v2(CUstream name, CUcontext *context, CUgreenCtx *green)
 
 CUresult cuStreamGetId(CUstream name, unsigned long long *id) {
     CUstream stream;
-    if (id == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = ff__cuda_stream_enter(name, &stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    *id = stream->id;
-    ff__lock_release(&ff__cuda_lock);
-    return CUDA_SUCCESS;
+    CUresult result = enter_to(id, name, &stream);
+    if (result == CUDA_SUCCESS)
+        *id = stream->id;
+    return leave(result);
 }
 
 CUresult cuStreamGetDevice(CUstream name, CUdevice *device) {
