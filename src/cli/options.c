@@ -286,7 +286,7 @@ static int apply(struct ff__options *options, enum ff__option option, struct ff_
 /* What the preloads read by themselves is no setting of the library's. */
 static bool is_for_programs(enum ff__option option) {
     return ff__option_rows[option].size || option == FF__OPTION_DEVICE_TYPE ||
-           option == FF__OPTION_RACES;
+           option == FF__OPTION_RACES || option == FF__OPTION_EXTENTS;
 }
 
 int ff__options_apply(struct ff__options *options, struct ff_config *config) {

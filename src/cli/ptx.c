@@ -20,9 +20,13 @@ static const char help[] =
     "Examples:\n"
     "  farfault ptx kernels.ptx\n"
     "  farfault ptx libcuda-kernels.so --arch sm_75\n"
-    "  farfault ptx libcuda-kernels.so --image 3 --extract kernels.ptx\v"
+    "  farfault ptx libcuda-kernels.so --image 3 --extract kernels.ptx\n"
+    "  farfault ptx kernels.ptx --extents\v"
     "Registers are those that the PTX declares, or that a thread of machine code has. Cubins have "
-    "machine code, which cannot be translated.";
+    "machine code, which cannot be translated. With --extents bytes are counted from the pointer "
+    "that an argument is, arg0 being the first; where all blocks have 32 x 8 threads, and the grid "
+    "is large enough for the arguments. 'exact': each page in between is touched; 'bound': nothing "
+    "outside is.";
 
 /* ---- images that are wanted ---- */
 
@@ -175,7 +179,7 @@ static int write_json(const struct ff__outputs *outputs, json_t *list, const cha
 }
 
 static int list(const char *path, const struct ff__ptx_images *images, const struct wanted *wanted,
-                const struct ff__outputs *outputs) {
+                bool extents, const struct ff__outputs *outputs) {
     struct ff__code_totals totals = {0};
     json_t *described = outputs->json ? ff__must(json_array()) : NULL;
     char *wrong = NULL;
@@ -183,7 +187,7 @@ static int list(const char *path, const struct ff__ptx_images *images, const str
         struct ff__code code;
         if (!is_wanted(wanted, &images->items[i], i + 1))
             continue;
-        ff__code_read(&images->items[i], i + 1, &code);
+        ff__code_read(&images->items[i], i + 1, extents, &code);
         ff__code_count(&totals, &code);
         if (ff__outputs_leave_tables(outputs))
             ff__code_show(&code);
@@ -219,8 +223,8 @@ static int use(struct ff__options *options, const struct ff__file *file,
     if (ff__images_find(file->bytes, file->size, &images, &error))
         return ff__complain(FF__EXIT_FAILURE, "%s: %s", path, error.message);
     bool writes = options->text[FF__OPTION_EXTRACT] || options->text[FF__OPTION_C];
-    int status =
-        writes ? write_files(options, path, &images, wanted) : list(path, &images, wanted, outputs);
+    int status = writes ? write_files(options, path, &images, wanted)
+                        : list(path, &images, wanted, options->number[FF__OPTION_EXTENTS], outputs);
     ff__images_free(&images);
     return status;
 }

@@ -183,4 +183,85 @@ has out 'k?[m'
 printf 'x\033[7m;' | ptx >escape.ptx
 says 1 'farfault ptx: escape.ptx: image 1: line 4: '"'x' where a directive should be" "$farfault" \
     ptx escape.ptx
+# ---- what kernels touch
+
+ptx >extents.ptx <<'END'
+.visible .entry saxpy(.param .u64 y, .param .u64 x, .param .f32 a, .param .u32 n)
+{
+    .reg .b32 %r<5>; .reg .b64 %d<6>; .reg .f32 %f<5>; .reg .pred %p;
+    mov.u32 %r0, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r1, %r0, %r2, %r3;
+    ld.param.u32 %r4, [n];
+    setp.ge.s32 %p, %r1, %r4;
+    @%p bra done;
+    ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y]; ld.param.f32 %f1, [a];
+    mul.wide.s32 %d3, %r1, 4;
+    add.s64 %d4, %d1, %d3; add.s64 %d5, %d2, %d3;
+    ld.global.f32 %f2, [%d4]; ld.global.f32 %f3, [%d5];
+    fma.rn.f32 %f4, %f1, %f2, %f3;
+    st.global.f32 [%d5], %f4;
+done:
+    ret;
+}
+.visible .entry rows(.param .u64 matrix, .param .u64 index, .param .u32 rows, .param .u32 columns)
+{
+    .reg .b32 %r<13>; .reg .b64 %d<7>; .reg .pred %p<3>;
+    mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r9, %r1, %r2, %r3;
+    mov.u32 %r4, %ctaid.y; mov.u32 %r5, %ntid.y; mov.u32 %r6, %tid.y;
+    mad.lo.s32 %r10, %r4, %r5, %r6;
+    ld.param.u32 %r7, [rows]; ld.param.u32 %r8, [columns];
+    setp.ge.s32 %p1, %r10, %r7;
+    @%p1 bra done;
+    setp.ge.s32 %p2, %r9, %r8;
+    @%p2 bra done;
+    ld.param.u64 %d1, [matrix]; ld.param.u64 %d2, [index];
+    mad.lo.s32 %r11, %r10, %r8, %r9;
+    mul.wide.s32 %d3, %r11, 4;
+    add.s64 %d4, %d1, %d3;
+    st.global.u32 [%d4+8], %r9;
+    ld.global.u32 %r12, [%d2];
+    mul.wide.u32 %d5, %r12, 4;
+    add.s64 %d6, %d1, %d5;
+    st.global.u32 [%d6], %r9;
+done:
+    ret;
+}
+.visible .entry unguarded(.param .u64 out)
+{
+    .reg .b32 %r<4>; .reg .b64 %d<4>;
+    mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r1, %r1, %r2, %r3;
+    ld.param.u64 %d1, [out];
+    mul.wide.u32 %d2, %r1, 8;
+    add.s64 %d3, %d1, %d2;
+    st.global.u32 [%d3], %r1;
+    ret;
+}
+.visible .entry idle() { ret; }
+END
+status 0 ptx extents.ptx --extents
+sed -n '/touches/,/^[^ ]/p' out | grep -v '^[^ ]' >touched || true
+cat >expected <<'END'
+  saxpy touches:
+    reads   of arg1: 0 to 4*arg3, exact
+    reads   of arg0: 0 to 4*arg3, exact
+    writes  of arg0: 0 to 4*arg3, exact
+  rows touches:
+    writes  of arg0: 8 to 4*arg2*arg3 + 8, exact
+    reads   of arg1: 0 to 4, exact
+    writes  of arg0: 0 to 17179869184, bound
+  unguarded touches:
+    writes  of arg0: 0 to 256*gridDim.x - 4, exact
+  idle touches nothing
+END
+diff expected touched >different || fail "what kernels touch: $(cat different)"
+status 0 ptx extents.ptx --extents --json
+mv out extents.json
+json extents.json true images 0 kernels 0 extents complete
+json extents.json 1 images 0 kernels 0 extents accesses 0 argument
+json extents.json exact images 0 kernels 0 extents accesses 0 kind
+json extents.json '4*arg2*arg3 + 8' images 0 kernels 1 extents accesses 0 high
+json extents.json bound images 0 kernels 1 extents accesses 2 kind
+
 finish

@@ -6,7 +6,7 @@
 
 #include "cuda/driver/internal.h"
 
-/* Whether FARFAULT_EXTENTS asks for it. */
+/* Whether FARFAULT_EXTENTS (farfault run --extents) asks for it. */
 bool ff__cuda_brings_working_sets(void);
 
 /* If its module brings them, puts an order into the stream's queue, behind which the launch

@@ -24,15 +24,25 @@ static struct ff__code_kernel of_function(const struct ff__ptx_function *functio
         .refused = function->refused[0] != '\0' ? ff__text("%s", function->refused) : NULL};
 }
 
-static void list_functions(const struct ff__ptx_module *module, struct ff__code *out) {
+static void list_functions(const struct ff__ptx_module *module, bool extents,
+                           struct ff__code *out) {
     out->kernels = ff__must(calloc(module->function_count + 1ul, sizeof *out->kernels));
-    for (uint32_t i = 0; i < module->function_count; i++)
-        if (!module->functions[i].is_declaration)
-            out->kernels[out->count++] = of_function(&module->functions[i]);
+    for (uint32_t i = 0; i < module->function_count; i++) {
+        const struct ff__ptx_function *function = &module->functions[i];
+        if (function->is_declaration)
+            continue;
+        struct ff__code_kernel *kernel = &out->kernels[out->count++];
+        *kernel = of_function(function);
+        kernel->has_extents = extents && function->is_entry && !kernel->refused;
+        if (kernel->has_extents)
+            kernel->extent_count =
+                ff__code_extents(function, &kernel->extents, &kernel->extents_are_all);
+    }
 }
 
 /* One translation of the module says what is refused. */
-static int read_text(const char *text, size_t size, struct ff__code *out, struct ff_error *error) {
+static int read_text(const char *text, size_t size, bool extents, struct ff__code *out,
+                     struct ff_error *error) {
     struct ff__ptx_module *module;
     char *translated = NULL;
     size_t length;
@@ -41,7 +51,7 @@ static int read_text(const char *text, size_t size, struct ff__code *out, struct
         return status;
     status = ff__ptx_emit(module, &plain, &translated, &length, error);
     if (!status)
-        list_functions(module, out);
+        list_functions(module, extents, out);
     free(translated);
     ff__ptx_module_free(module);
     return status;
@@ -100,14 +110,15 @@ static int read_cubin(const char *bytes, size_t size, struct ff__code *out,
 
 /* ---- images ---- */
 
-void ff__code_read(const struct ff__image *image, uint32_t number, struct ff__code *out) {
+void ff__code_read(const struct ff__image *image, uint32_t number, bool extents,
+                   struct ff__code *out) {
     struct ff_error error = {""};
     char *content = NULL;
     size_t size;
     *out = (struct ff__code){.image = image, .number = number};
     int status = ff__image_read(image, &content, &size, &error);
     if (!status)
-        status = image->is_text ? read_text(content, size, out, &error)
+        status = image->is_text ? read_text(content, size, extents, out, &error)
                                 : read_cubin(content, size, out, &error);
     if (status)
         out->wrong = ff__text("%s", error.message);
@@ -119,6 +130,7 @@ void ff__code_free(struct ff__code *code) {
         free(code->kernels[i].symbol);
         free(code->kernels[i].name);
         free(code->kernels[i].refused);
+        ff__code_extents_free(code->kernels[i].extents, code->kernels[i].extent_count);
     }
     free(code->kernels);
     free(code->wrong);

@@ -22,6 +22,8 @@ static json_t *kernel_json(const struct ff__code_kernel *kernel) {
     ff__json_set(object, "max_threads", count_or_null(kernel->max_threads));
     ff__json_set(object, "shared", ff__json_count(kernel->shared));
     ff__json_set(object, "refused", text_or_null(kernel->refused));
+    if (kernel->has_extents)
+        ff__json_set(object, "extents", ff__code_json_extents(kernel));
     return object;
 }
 

@@ -63,6 +63,7 @@ static void show_refused(const struct ff__code *code) {
 void ff__code_show(const struct ff__code *code) {
     show_image(code);
     show_kernels(code);
+    ff__code_show_extents(code);
     show_refused(code);
 }
 
