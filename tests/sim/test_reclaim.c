@@ -176,7 +176,7 @@ static void test_history(void **state) {
     ff__paging_history_fini(&history);
 }
 
-/* DeepUM's Table 9(b): far from the edge, LMS runs or does not as it does there. What it cannot
+/* DeepUM's Figure 9(b): far from the edge, LMS runs or does not as it does there. What it cannot
  * move, masks of dropout for the most part, lies everywhere after some iterations. */
 static void test_lms_fragments(void **state) {
     (void)state;

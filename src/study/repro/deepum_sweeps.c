@@ -1,5 +1,5 @@
 /* Figures 11 and 12: the number of kernels ahead (N), and the shape of the tables, in all
- * configurations of Table 9(b). The text names the best value of each alone. */
+ * configurations of Figure 9(b). The text names the best value of each alone. */
 #include "study/repro/deepum.h"
 
 #include "report/text.h"
