@@ -173,8 +173,10 @@ rm data
 mkdir -p data/published
 cp -r "$source/data/gpus" "$source/data/machines" data
 cat >data/published/uvmsmart.json <<'END'
-{"tables": [{"id": "evictors", "what": "Evictors", "rows": [
-    {"config": "LRU", "bench": "hotspot", "memory": "1GB", "faults": 1}]}]}
+{"defaults": {"gpu": "gtx1080ti"}, "programs": {"hotspot": "hotspot"},
+ "columns": [{"member": "faults", "id": "faults", "what": "faults", "metric": "faults"}],
+ "tables": [{"id": "evictors", "what": "Evictors", "systems": {"LRU": "demand"}, "rows": [
+    {"config": "LRU", "program": "hotspot", "memory": "1GB", "faults": 1}]}]}
 END
 goes_on() {
     case $1 in *-wal | *-shm) return ;; esac # parts of it that a crash leaves

@@ -9,10 +9,15 @@ mkdir -p data/published
 cp -r "$source/data/gpus" "$source/data/machines" data
 publish() {
     cat >data/published/uvmsmart.json <<END
-{"tables": [{"id": "prefetchers", "what": "Prefetchers", "rows": [
-    {"config": "OnDemand", "bench": "hotspot", "memory": "1GB", "time_us": 144226.4,
+{"defaults": {"gpu": "gtx1080ti"}, "programs": {"hotspot": "hotspot:n=1024,pyramid=2,steps=8"},
+ "columns": $(sed -n '/"columns"/,/^  \]/p' "$source/data/published/uvmsmart.json" |
+     sed '1s/.*/[/; $s/,//'),
+ "tables": [{"id": "prefetchers", "what": "Prefetchers",
+    "systems": {"OnDemand": "demand:prefetch=none,evict=lru-2m",
+                "TBN": "demand:prefetch=tree-half,evict=lru-2m"}, "rows": [
+    {"config": "OnDemand", "program": "hotspot", "memory": "1GB", "time_us": 144226.4,
      "faults": 3072, "pages_in": 3072},
-    {"config": "$1", "bench": "hotspot", "memory": "1GB", "faults": 6144, "pages_in": 3072}]}]}
+    {"config": "$1", "program": "hotspot", "memory": "1GB", "faults": 6144, "pages_in": 3072}]}]}
 END
 }
 
@@ -56,7 +61,7 @@ mistake 1 "farfault repro: cannot make no/such: No such file or directory" \
 
 publish Nonesuch
 mistake 1 \
-    "farfault repro: published/uvmsmart.json: prefetchers: unknown configuration 'Nonesuch' of \
+    "farfault repro: uvmsmart: prefetchers: unknown configuration 'Nonesuch' of \
 'hotspot'" \
     repro uvmsmart
 echo '{' >data/published/uvmsmart.json
@@ -107,6 +112,14 @@ status 0 repro mine.json --json
 awk -v slower="$("$json_get" out tables 0 rows 1 ours)" 'BEGIN { exit !(slower > 1.2) }' ||
     fail "as fast with less memory: $(cat out)"
 
+# Rows of runs, of a user's, too.
+publish TBN
+cp data/published/uvmsmart.json rows.json
+status 0 repro ./rows.json --json
+json out 3072 tables 1 rows 0 ours
+sed 's/"metric": "faults"/"metric": "none"/' rows.json >none.json
+mistake 1 "farfault repro: none.json: columns: there is no metric 'none' of runs" repro none.json
+
 refused() {
     paper "$1"
     mistake 1 "farfault repro: mine.json: table 'gain': $2" repro mine.json
@@ -136,10 +149,13 @@ mistake 2 "farfault repro: --parts: 'costs' names no part; there are: *" \
 
 # Four short runs.
 {
-    echo '{"tables": [{"id": "evictors", "what": "Evictors", "rows": ['
+    sed '/^  "tables"/,$d' "$source/data/published/uvmsmart.json"
+    echo '"tables": [{"id": "evictors", "what": "Evictors", "systems": {"LRU":
+"demand:prefetch=none,evict=lru-4k", "Random": "demand:prefetch=none,evict=random-4k", "SL":
+"demand:prefetch=none,evict=lru-64k", "TBN": "demand:prefetch=none,evict=tree-half"}, "rows": ['
     for config in LRU Random SL TBN; do
         echo \
-            "{\"config\": \"$config\", \"bench\": \"StreamTriad\", \"memory\": \"10MB\", \
+            "{\"config\": \"$config\", \"program\": \"StreamTriad\", \"memory\": \"10MB\", \
 \"faults\": 1}"
         [ $config = TBN ] || echo ,
     done

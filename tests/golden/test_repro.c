@@ -124,8 +124,8 @@ static void test_uvmsmart(void **state) {
     assert_int_equal(ff__repro_published("uvmsmart", &published), 0);
     if (in_part)
         json_array_foreach(json_object_get(published, "tables"), i, table)
-            cut(table, "rows", "bench", programs);
-    json_t *tables = check("uvmsmart", ff__repro_uvmsmart.run, published, in_part);
+            cut(table, "rows", "program", programs);
+    json_t *tables = check("uvmsmart", ff__repro_file, published, in_part);
     json_array_foreach(tables, i, table) far += count_far(table);
     json_decref(tables);
     assert_int_equal(far, 0);

@@ -1,10 +1,11 @@
 /* A repro that is a file of data alone: it lists tables, what is run for each, and what the table
- * shows of the runs (docs/simulation.md, "A paper as a file"). Forest, ARIADNE, and any of a
- * user's. */
+ * shows of the runs (docs/simulation.md, "A paper as a file"). Forest, ARIADNE, UVMSmart, and any
+ * of a user's. */
 #include "report/complain.h"
 #include "report/json.h"
 #include "study/find.h"
 #include "study/repro/repro.h"
+#include "study/repro/rows.h"
 #include "study/sim/simulations.h"
 
 #include <farfault/mask.h>
@@ -238,6 +239,14 @@ static bool is_share(double percent) {
     return percent >= 1 && percent <= 10000;
 }
 
+static int plan_rows(struct file_repro *work, const json_t *table) {
+    const struct ff__gpu *gpu;
+    if (!has_text(work, table, "gpu"))
+        return complain(work, table, "it needs a \"gpu\"", NULL);
+    int status = add_device(work, text_of(work, table, "gpu"), &gpu);
+    return status ? status : ff__rows_plan(work->plan, table, gpu, &work->runs);
+}
+
 /* What the table lacks that its runs need. */
 static int check_table(const struct file_repro *work, const json_t *table) {
     if (!*ff__repro_text(table, "id"))
@@ -260,6 +269,8 @@ static int check_table(const struct file_repro *work, const json_t *table) {
 static int plan_table(struct file_repro *work, const json_t *table) {
     size_t i;
     const json_t *subject;
+    if (ff__rows_has(table))
+        return plan_rows(work, table);
     int status = check_table(work, table);
     json_array_foreach(subjects_of(work, table), i, subject) {
         const char *workload = ff__repro_text(subject, "workload");
@@ -362,6 +373,12 @@ static void fill_table(struct file_repro *work, const json_t *table, json_t *out
 }
 
 static void make_table(struct file_repro *work, const json_t *table, json_t *tables) {
+    const struct ff__gpu *gpu;
+    if (ff__rows_has(table)) {
+        add_device(work, text_of(work, table, "gpu"), &gpu);
+        ff__rows_fill(work->plan, table, gpu, &work->runs, tables);
+        return;
+    }
     const char *sure = ff__repro_text(table, "sure"), *note = ff__repro_text(table, "note");
     char *what = ff__text("%s%s%s%s%s%s", ff__repro_text(table, "what"), *note ? "; " : "", note,
                           *sure ? "; published value: " : "", sure, "");
