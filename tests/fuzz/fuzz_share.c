@@ -58,11 +58,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         for (uint32_t step = 0; step < 3; step++)
             ff__broker_step(&broker, 0);
         for (uint32_t d = 0; d < 2; d++) {
-            uint32_t used = broker.devices[d].client == FF__SHARE_NOBODY
-                                ? 0
-                                : broker.clients[broker.devices[d].client].own;
-            for (uint32_t c = 0; c < FF__CLIENTS; c++)
+            uint32_t used = 0;
+            for (uint32_t c = 0; c < FF__CLIENTS; c++) {
+                if (broker.clients[c].fd >= 0 && broker.clients[c].device == d)
+                    used += broker.clients[c].own;
                 used += broker.clients[c].grants[d].given;
+            }
             FUZZ_EXPECT(used <= broker.devices[d].slots);
         }
         close(fd);
