@@ -323,6 +323,9 @@ struct ff_stats {
     /* That launches have waited, while other programs of the device had their turn; those of the
      * same time once */
     uint64_t waited_ns;
+    /* Pages that were mapped to be used from the host, each time; while one is, it does not count
+     * again */
+    uint64_t pages_mapped;
 };
 
 /* Changes how much of a device's memory may be used while the program runs, for instance because

@@ -1,8 +1,10 @@
 /* farfault/model.h - what only a modelled device has, besides what policy.h says.
  *
  * A policy that must see FF_SEES_ACCESSES, FF_SEES_INSTRUCTIONS or FF_SEES_FUTURE runs in the
- * simulator alone. Time is modelled, too: hooks take none by themselves. A decision that takes time
- * says so in ff_advice.ready_ns: it is known, and carried out, no sooner. */
+ * simulator alone. The software device shows remote accesses (FF_SEES_REMOTE), as estimates: so
+ * many for each time that a page is mapped to be used from the host. Time is modelled, too: hooks
+ * take none by themselves. A decision that takes time says so in ff_advice.ready_ns: it is known,
+ * and carried out, no sooner. */
 #ifndef FARFAULT_MODEL_H
 #define FARFAULT_MODEL_H
 

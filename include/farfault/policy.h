@@ -52,6 +52,7 @@ enum ff_visibility {
     FF_SEES_OPERANDS = 1u << 5,     /* the ranges that a launch uses */
     FF_SEES_SAMPLES = 1u << 6,      /* when pages were last used, in rounds */
     FF_SEES_SHARERS = 1u << 7,      /* who met the latest faults of a block */
+    FF_SEES_REMOTE = 1u << 8,       /* accesses over a link (model.h): all, or estimates of them */
 };
 
 /* What a policy must control, and what a backend lets it control. A driver that serves faults and

@@ -122,10 +122,12 @@ static enum ff_drop end_remote(struct ff__engine *engine, const struct ff_advice
 static enum ff_drop lend(struct ff__engine *engine, const struct ff_advice *advice,
                          struct ff__job *job) {
     uint32_t block = advice->block, range = engine->space.blocks[block].range;
-    struct ff_mask present = ff__block_present(&engine->space, block);
+    struct ff_mask present = ff__block_present(&engine->space, block),
+                   mapped = ff__mapped(engine, block);
     struct ff_mask wanted =
         ff_mask_and(&advice->pages, ff_view_resident(&engine->view, FF_TIER_HOST, block));
     wanted = ff_mask_minus(&wanted, &present);
+    wanted = ff_mask_minus(&wanted, &mapped);
     ff__job_leave_out(engine, block, &wanted);
     if (!engine->guests || (!engine->watched && !engine->backend->guests_apart))
         return FF_DROP_UNSUPPORTED;

@@ -8,7 +8,8 @@
  *
  * Pre-conditions hold for every verb that names a block: the block is live; the engine has marked
  * it busy, so that no two calls for one block run at the same time, and no submission has two moves
- * of one block on one tier; pages are within the block. Calls for different blocks may run at the
+ * of one block on one tier, but for the end of a mapping, which goes first; pages are within the
+ * block. Calls for different blocks may run at the
  * same time, from different threads. In verbs of ranges, blocks are those of one range, whose first
  * page is the first of its first block.
  *
@@ -59,8 +60,12 @@ struct ff__description {
     /* What leaves a device is copied even if the host had the same before it came there */
     bool copies_clean;
     bool reserves_host; /* a new range needs reserve_host, too */
-    bool serves_here;   /* the program's threads serve their faults themselves */
-    char text[160];     /* for reports: what was chosen, in words */
+    /* Pages that are used from the host have to be mapped for that, by moves (`mapped`), one by one
+     * as they are touched. A mapping takes the time in which a page crosses the link, and counts as
+     * FF__MAPPED_ACCESSES accesses */
+    bool maps_remote;
+    bool serves_here; /* the program's threads serve their faults themselves */
+    char text[160];   /* for reports: what was chosen, in words */
 };
 
 /* ---- what it is told ---- */
@@ -89,6 +94,10 @@ struct ff__move {
     bool keep;  /* from a device: the pages stay there, and are copied (write-back) */
     bool after; /* starts when all moves before it in the submission have left in whole; if one has
                    not, it ends in -ECANCELED */
+    /* The pages are the host's, and stay so: to a device, they are mapped for it, those that are
+     * not `held` as zeros; from one, no longer. No frame, and no other flag but `after` and `freed`
+     */
+    bool mapped;
     /* From a device: its range is freed; all goes, and even what is pinned is let go of */
     bool freed;
 
@@ -141,6 +150,9 @@ struct ff__neighbours {
     uint32_t count;
     uint64_t memory[FF_TIERS_MAX]; /* bytes */
 };
+
+/* Remote accesses that a mapped page stands for: as many of a GPU's 128 bytes as fill it. */
+#define FF__MAPPED_ACCESSES (FF_PAGE_SIZE / 128)
 
 struct ff__backend {
     /* ---- making and unmaking: from any thread, one at a time ---- */

@@ -13,10 +13,10 @@
 
 /* ---- the observer ---- */
 
-/* Guests come and go unseen: no device uses them. */
+/* Guests come and go unseen: no device uses them. So do mappings: nothing moves. */
 static void tell(struct ff__pipeline *pipeline, const struct ff__move *move, bool arrive) {
     const struct ff__observer *observer = &pipeline->observer;
-    if (observer->moves && !move->guest && !ff_mask_empty(&move->left))
+    if (observer->moves && !move->guest && !move->mapped && !ff_mask_empty(&move->left))
         observer->moves(observer->user, move, &move->left, arrive);
 }
 

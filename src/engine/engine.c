@@ -115,6 +115,8 @@ int ff__engine_init(struct ff__engine *engine, const struct ff__engine_config *c
         status = ff__peers_init(engine, config->lend);
     if (!status)
         status = ff__latest_faults_init(engine);
+    if (!status)
+        status = ff__mappings_init(engine);
     status = engine->late && engine->late_pages && engine->stay && !status
                  ? ff__policies_make(engine, config, error)
                  : ff__fail(error, -ENOMEM, "no memory for the engine's tables");
@@ -135,6 +137,7 @@ void ff__engine_fini(struct ff__engine *engine) {
     ff__launch_ids_fini(&engine->launches);
     ff__learning_fini(engine);
     ff__latest_faults_fini(engine);
+    ff__mappings_fini(engine);
     ff__space_fini(&engine->space);
 }
 
@@ -224,8 +227,10 @@ bool ff__engine_claim_block(struct ff__engine *engine, uint32_t block, struct ff
     struct ff_facts *facts = ff__facts(&engine->space, block);
     if (facts->busy)
         return false;
-    struct ff_mask present = ff__block_present(&engine->space, block);
+    struct ff_mask present = ff__block_present(&engine->space, block),
+                   mapped = ff__mapped(engine, block);
     *pages = ff_mask_minus(pages, &present);
+    *pages = ff_mask_minus(pages, &mapped);
     facts->busy = 1;
     return true;
 }
@@ -266,8 +271,10 @@ void ff__engine_count_service(struct ff__engine *engine, uint64_t ns) {
 }
 
 void ff__engine_discard(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages) {
-    struct ff_mask present = ff__block_present(&engine->space, block);
+    struct ff_mask present = ff__block_present(&engine->space, block),
+                   mapped = ff__mapped(engine, block);
     struct ff_mask gone = ff_mask_minus(pages, &present);
+    gone = ff_mask_minus(&gone, &mapped);
     struct ff_mask *host = &ff__facts(&engine->space, block)->tier[FF_TIER_HOST].resident;
     *host = ff_mask_minus(host, &gone);
 }

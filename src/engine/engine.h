@@ -29,7 +29,8 @@ enum ff__job_status {
     FF__JOB_DROPPED, /* advice that does not fit */
 };
 
-#define FF__OUTS_MAX (FF_CHUNK_LEAVES + FF_TIERS_MAX) /* blocks that share a chunk, and peers */
+/* Blocks that share a chunk, and peers; and what of the block itself is mapped */
+#define FF__OUTS_MAX (FF_CHUNK_LEAVES + FF_TIERS_MAX + 1)
 
 struct ff__job {
     bool has_in;
@@ -46,6 +47,7 @@ struct ff__job {
     uint32_t launch;   /* that it serves, or FF_NONE */
     struct ff__move in;
     struct ff_mask faulted;   /* of the pages of `in` */
+    struct ff_mask written;   /* of these, where `in` is a mapping: to be written to */
     struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
     struct ff_mask remote;    /* faulted pages that are now used from where they are: replay them */
     struct ff_fault_advice answer; /* of the policy to these faults, for ff__engine_fault_again() */

@@ -29,6 +29,16 @@ struct ff__late_pages {
     struct ff_mask faulted, written;
 };
 
+/* Pages of a block that are mapped, to be used from the host. */
+struct ff__mapping {
+    struct ff_mask pages;
+    uint64_t end_ns; /* while it is queued: when they are no longer */
+    uint32_t next;   /* in the queue of such blocks */
+    uint8_t tier;    /* the device that uses them */
+    bool queued;
+    bool stays; /* some could not be unmapped: the kernel holds them */
+};
+
 struct ff__engine {
     struct ff__space space;
     const struct ff__description *backend;
@@ -61,6 +71,8 @@ struct ff__engine {
     struct ff_lending lending[FF_TIERS_MAX];
     /* In the order in which they came; some have left */
     struct ff__queue guest_order[FF_TIERS_MAX];
+    struct ff__mapping *mappings;      /* [block]; NULL: the backend maps nothing remotely */
+    uint32_t mapped_head, mapped_tail; /* in the order in which their time ends */
     bool uses_remote; /* pages have been left where they are, to be used from there */
     bool watched;     /* the backend shows accesses, and keeps the pages' `unused` and `dirty` */
     bool virtual_time;
@@ -200,6 +212,44 @@ void ff__peers_landed(struct ff__engine *engine, const struct ff__move *out,
 
 /* A guest is copied to the host: before the copy, and after it, with what has been copied. */
 void ff__peers_copying(struct ff__engine *engine, const struct ff__move *out, bool begins);
+
+/* ---- mappings.c: pages that are used from the host ---- */
+
+/* Ours: how long a page stays mapped. What of it is used in that time is counted as one page's
+ * transfer, however often it is used. */
+#define FF__MAPPED_NS 1000000u
+
+/* -ENOMEM; ff__mappings_fini() may follow. */
+int ff__mappings_init(struct ff__engine *engine);
+void ff__mappings_fini(struct ff__engine *engine);
+
+static inline struct ff_mask ff__mapped(const struct ff__engine *engine, uint32_t block) {
+    return engine->mappings ? engine->mappings[block].pages : (struct ff_mask){{0}};
+}
+
+/* Of these pages, those that can be mapped: on no device. */
+struct ff_mask ff__mappable(const struct ff__engine *engine, uint32_t block,
+                            const struct ff_mask *pages);
+
+/* Makes the mapping of these pages for the tier the job's way in; and what has become of that. */
+void ff__mappings_begin(struct ff__engine *engine, uint32_t block, uint32_t tier,
+                        const struct ff_mask *pages, struct ff__job *job);
+void ff__mappings_arrived(struct ff__engine *engine, const struct ff__move *in);
+
+/* Adds the end of the mapping of these pages (NULL: all) to the job; and what has become of that.
+ * False: none is mapped. */
+bool ff__mappings_end(struct ff__engine *engine, uint32_t block, const struct ff_mask *pages,
+                      struct ff__job *job);
+void ff__mappings_left(struct ff__engine *engine, const struct ff__move *out);
+
+/* The end of all mappings of a block: RUN, NONE, or LATER. */
+int ff__engine_unmap(struct ff__engine *engine, uint32_t block, struct ff__job *job);
+
+/* The same of a block whose time has come: RUN or NONE. */
+int ff__engine_unmap_due(struct ff__engine *engine, uint64_t now_ns, struct ff__job *job);
+
+/* When that is; UINT64_MAX: nothing is mapped. */
+uint64_t ff__engine_mapped_until(const struct ff__engine *engine);
 
 /* ---- memory*.c: which block holds what memory, and which has to leave ---- */
 

@@ -107,6 +107,10 @@ static void finish_out(struct ff__engine *engine, struct ff__job *job, uint32_t 
     struct ff__move *out = &job->out[index];
     const struct ff_mask *copied = &out->copied, *stayed = &out->left;
     uint32_t taken = ff_mask_count(&out->pages);
+    if (out->mapped) {
+        ff__mappings_left(engine, out);
+        return;
+    }
     if (out->keep) {
         finish_write_back(engine, out);
         return;
@@ -204,6 +208,10 @@ static void finish_in(struct ff__engine *engine, const struct ff__job *job) {
         ff__peers_arrived(engine, &job->in);
         return;
     }
+    if (job->in.mapped) {
+        ff__mappings_arrived(engine, &job->in);
+        return;
+    }
     ff__memory_arrived(engine, job);
     if (!ff_mask_empty(&job->in.pages))
         arrive(engine, job);
@@ -234,7 +242,7 @@ void ff__engine_finish(struct ff__engine *engine, uint64_t now_ns, struct ff__jo
     if (job->has_in) {
         leave_out_missed(job);
         finish_in(engine, job);
-        if (!engine->virtual_time && !ff_mask_empty(&job->faulted))
+        if (!engine->virtual_time && !job->in.mapped && !ff_mask_empty(&job->faulted))
             ff__memory_served(engine, job->in.block, ff_mask_next(&job->faulted, 0));
     }
     for (uint32_t i = 0; i < job->out_count; i++)

@@ -22,6 +22,8 @@ void ff__job_clear(struct ff__job *job) {
     ff_mask_clear(&job->faulted);
     ff_mask_clear(&job->throttled);
     ff_mask_clear(&job->remote);
+    ff_mask_clear(&job->written);
+    job->in.mapped = false;
 }
 
 static void remember_late(struct ff__engine *engine, const struct ff_fault_group *group,
@@ -85,17 +87,22 @@ void ff__job_bring(struct ff__engine *engine, uint32_t block, uint32_t tier,
     job->in.pages = *pages;
     job->in.held = ff_mask_and(pages, &content);
     job->in.whole = ff_mask_empty(&facts->tier[tier].resident);
+    job->in.mapped = false;
     if (engine->uses_remote)
         facts->tier[tier].remote = ff_mask_minus(&facts->tier[tier].remote, pages);
+    ff__mappings_end(engine, block, pages, job);
     ff__memory_mark(engine, block, pages, false, true);
 }
 
-/* Takes out the pages that are inactive, under a policy that lets them go without a copy, and those
- * that move already, which only single pages of a block do. */
+/* Takes out the pages that are inactive, under a policy that lets them go without a copy, those
+ * that move already, which only single pages of a block do, and those that the kernel keeps mapped.
+ */
 void ff__job_leave_out(const struct ff__engine *engine, uint32_t block, struct ff_mask *wanted) {
     const struct ff__page_facts *moving = ff__moving(engine, block);
     if (engine->discard->dead)
         *wanted = ff_mask_minus(wanted, &ff__facts(&engine->space, block)->inactive);
+    if (engine->mappings && engine->mappings[block].stays)
+        *wanted = ff_mask_minus(wanted, &engine->mappings[block].pages);
     if (!moving)
         return;
     *wanted = ff_mask_minus(wanted, &moving->coming);
@@ -128,6 +135,8 @@ static struct ff_mask ask_prefetch(struct ff__engine *engine, const struct ff_fa
     if (engine->backend->controls & FF_CONTROLS_REMOTE) {
         job->remote = ff_mask_and(&answer->remote, &block);
         job->remote = ff_mask_minus(&job->remote, present);
+        if (engine->mappings)
+            job->remote = ff__mappable(engine, absent->block, &job->remote);
     }
     if (answer->throttle_until_ns > engine->view.now_ns) {
         job->throttled = ff_mask_and(&answer->throttle, &absent->faulted);
@@ -225,6 +234,56 @@ static int begin_in(struct ff__engine *engine, const struct ff_fault_group *abse
     return FF__JOB_RUN;
 }
 
+/* Maps these of the faulted pages. The others, but those that are throttled, are served afterwards.
+ */
+static int begin_mapping(struct ff__engine *engine, const struct ff_fault_group *absent,
+                         const struct ff_mask *pages, struct ff__job *job) {
+    struct ff_mask rest = ff_mask_minus(&absent->faulted, pages);
+    rest = ff_mask_minus(&rest, &job->throttled);
+    remember_late(engine, absent, &rest);
+    ff__mappings_begin(engine, absent->block, absent->tier, pages, job);
+    job->faulted = *pages;
+    job->written = ff_mask_and(pages, &absent->written);
+    job->begun_ns = engine->view.now_ns;
+    job->launch = absent->launch;
+    return FF__JOB_RUN;
+}
+
+/* Of the faulted pages those that are used from the host, and have to be mapped for that. */
+static struct ff_mask remote_of(const struct ff__engine *engine,
+                                const struct ff_fault_group *absent) {
+    const struct ff_facts *facts = ff__facts(&engine->space, absent->block);
+    struct ff_mask remote = {{0}};
+    if (engine->mappings)
+        remote = ff_mask_and(&absent->faulted, &facts->tier[absent->tier].remote);
+    return ff_mask_empty(&remote) ? remote : ff__mappable(engine, absent->block, &remote);
+}
+
+/* Pages that a policy has left to be used from where they are it is not asked about again. */
+static int serve(struct ff__engine *engine, const struct ff_fault_group *absent,
+                 const struct ff_mask *present, struct ff__job *job) {
+    struct ff_mask remote = remote_of(engine, absent);
+    if (!ff_mask_empty(&remote))
+        return begin_mapping(engine, absent, &remote, job);
+    struct ff_mask wanted = ask_prefetch(engine, absent, present, job);
+    if (!ff_mask_empty(&job->remote)) {
+        struct ff_facts *facts = ff__facts(&engine->space, absent->block);
+        struct ff_mask *all = &facts->tier[absent->tier].remote;
+        *all = ff_mask_or(all, &job->remote);
+        engine->uses_remote = true;
+    }
+    remote = remote_of(engine, absent);
+    if (!ff_mask_empty(&wanted)) {
+        int status = begin_in(engine, absent, &wanted, job);
+        if (status == FF__JOB_RUN)
+            remember_late(engine, absent, &remote);
+        return status;
+    }
+    if (!ff_mask_empty(&remote))
+        return begin_mapping(engine, absent, &remote, job);
+    return ff_mask_empty(&job->throttled) ? FF__JOB_NONE : FF__JOB_WAIT;
+}
+
 int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,
                            struct ff__job *job) {
     struct ff__space *space = &engine->space;
@@ -242,9 +301,11 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
     struct ff_fault_group absent = *group;
     if (facts->busy && put_off(engine, &absent))
         return FF__JOB_LATER;
-    struct ff_mask present = ff__job_reachable(engine, block, group->tier);
+    struct ff_mask present = ff__job_reachable(engine, block, group->tier),
+                   mapped = ff__mapped(engine, block);
     absent.faulted = ff_mask_minus(&group->faulted, &present);
-    absent.written = ff_mask_minus(&group->written, &present);
+    absent.faulted = ff_mask_minus(&absent.faulted, &mapped);
+    absent.written = ff_mask_and(&group->written, &absent.faulted);
     bool later = put_off(engine, &absent);
     if (ff_mask_empty(&absent.faulted)) {
         space->stats.spurious += !later;
@@ -255,15 +316,7 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
         return send_guest_away(engine, &absent, job);
     /* a page that is used is not inactive */
     facts->inactive = ff_mask_minus(&facts->inactive, &absent.faulted);
-    struct ff_mask wanted = ask_prefetch(engine, &absent, &present, job);
-    if (!ff_mask_empty(&job->remote)) {
-        struct ff_mask *remote = &facts->tier[group->tier].remote;
-        *remote = ff_mask_or(remote, &job->remote);
-        engine->uses_remote = true;
-    }
-    if (!ff_mask_empty(&wanted))
-        return begin_in(engine, &absent, &wanted, job);
-    return ff_mask_empty(&job->throttled) ? FF__JOB_NONE : FF__JOB_WAIT;
+    return serve(engine, &absent, &present, job);
 }
 
 int ff__engine_fault(struct ff__engine *engine, uint64_t now_ns, struct ff_fault_group *group,

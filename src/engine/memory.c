@@ -110,7 +110,7 @@ void ff__memory_count(struct ff__engine *engine) {
 
 struct ff__move *ff__memory_find_out(struct ff__job *job, uint32_t block, uint32_t tier) {
     for (uint32_t i = 0; i < job->out_count; i++)
-        if (job->out[i].block == block && job->out[i].from.tier == tier)
+        if (job->out[i].block == block && job->out[i].from.tier == tier && !job->out[i].mapped)
             return &job->out[i];
     return NULL;
 }
@@ -118,7 +118,7 @@ struct ff__move *ff__memory_find_out(struct ff__job *job, uint32_t block, uint32
 /* NULL: the job is full. */
 static struct ff__move *find_or_add_out(struct ff__job *job, uint32_t block, uint32_t tier) {
     struct ff__move *known = ff__memory_find_out(job, block, tier);
-    if (known || job->out_count == FF__OUTS_MAX)
+    if (known || job->out_count == FF__OUTS_MAX - 1)
         return known;
     struct ff__move *out = &job->out[job->out_count++];
     *out =

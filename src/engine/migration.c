@@ -83,6 +83,20 @@ static bool step_faults(struct ff__pipeline *pipeline) {
     return has_group;
 }
 
+/* Ends mappings whose time is over. */
+static bool step_mapped(struct ff__pipeline *pipeline) {
+    struct ff__job job;
+    if (!pipeline->engine->mappings)
+        return false;
+    ff__pipeline_lock(pipeline);
+    int status =
+        ff__engine_unmap_due(pipeline->engine, pipeline->backend->now(pipeline->self), &job);
+    if (status == FF__JOB_RUN)
+        ff__pipeline_run_job(pipeline, &job);
+    ff__pipeline_unlock_and_serve_late(pipeline);
+    return status == FF__JOB_RUN;
+}
+
 static bool step_ahead(struct ff__pipeline *pipeline) {
     struct ff__job job;
     ff__pipeline_lock(pipeline);
@@ -121,16 +135,19 @@ static bool step_calls(struct ff__pipeline *pipeline) {
 
 /* ---- the thread ---- */
 
-/* Sleeps until there is work, or a delayed group is due. */
+/* Sleeps until there is work, a delayed group is due, or the time of a mapping is over. */
 static void sleep_until_work(struct ff__pipeline *pipeline) {
     ff__pipeline_lock(pipeline);
     uint64_t next = pipeline->backend->now(pipeline->self) + FF__IDLE_NS, due = next_due(pipeline);
     if (due < next)
         next = due;
+    if (ff__engine_mapped_until(pipeline->engine) < next)
+        next = ff__engine_mapped_until(pipeline->engine);
     if (!pipeline->stop && ff__queue_empty(&pipeline->faults) && !pipeline->calls &&
         pipeline->engine->late_head == FF_NONE && ff__queue_empty(&pipeline->prefetches) &&
         !ff__pipeline_is_pressed(pipeline->engine)) {
         pipeline->migration_sleeps = true;
+        pipeline->work_ns = next;
         ff__pipeline_sleep_until(pipeline, &pipeline->work, next);
         pipeline->migration_sleeps = false;
         ff__engine_press(pipeline->engine);
@@ -142,7 +159,7 @@ void *ff__migration_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED))
         if (!step_calls(pipeline) && !step_faults(pipeline) && !step_late(pipeline) &&
-            !step_due(pipeline) && !step_ahead(pipeline))
+            !step_due(pipeline) && !step_mapped(pipeline) && !step_ahead(pipeline))
             sleep_until_work(pipeline);
     pipeline->backend->interrupt(pipeline->self); /* so that the leader ends, too */
     return NULL;

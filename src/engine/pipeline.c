@@ -1,5 +1,7 @@
 #include "engine/pipeline_internal.h"
 
+#include <farfault/model.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/lazy.h"
@@ -33,7 +35,9 @@ void ff__pipeline_notify(struct ff__pipeline *pipeline) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     ff__pipeline_judge_launches(pipeline);
     pthread_cond_broadcast(&pipeline->progress);
-    if (pipeline->migration_sleeps && ff__pipeline_is_pressed(pipeline->engine))
+    if (pipeline->migration_sleeps &&
+        (ff__pipeline_is_pressed(pipeline->engine) ||
+         ff__engine_mapped_until(pipeline->engine) < pipeline->work_ns))
         pthread_cond_signal(&pipeline->work);
     if (pipeline->has_learner && !ff__queue_empty(&pipeline->engine->events))
         pthread_cond_signal(&pipeline->news);
@@ -69,12 +73,34 @@ void ff__pipeline_used(struct ff__pipeline *pipeline, uint32_t tier,
     ff__pipeline_unlock(pipeline);
 }
 
+/* What has been mapped is used over the link. */
+static void tell_of_accesses(struct ff__pipeline *pipeline, const struct ff__job *job,
+                             uint64_t now) {
+    struct ff_advice items[FF__ADVICE_A_STEP];
+    struct ff_advice_list advice = {.items = items, .capacity = FF__ADVICE_A_STEP};
+    FF_MASK_FOR_EACH_PAGE(&job->in.pages, page) {
+        struct ff_access access = {.block = job->in.block,
+                                   .page = (uint16_t)page,
+                                   .tier = (uint8_t)job->in.to.tier,
+                                   .flags = FF_ACCESS_REMOTE,
+                                   .more = FF__MAPPED_ACCESSES - 1};
+        if (ff_mask_test(&job->written, page))
+            access.flags |= FF_ACCESS_WRITE;
+        struct ff_access_batch batch = {.items = &access, .count = 1};
+        ff__engine_access(pipeline->engine, now, access.tier, &batch, &advice);
+    }
+    ff__pipeline_queue_all(pipeline, &advice);
+}
+
 void ff__pipeline_run_job(struct ff__pipeline *pipeline, struct ff__job *job) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     ff__pipeline_carry_out(pipeline, job);
     uint64_t now = pipeline->backend->now(pipeline->self);
     ff__engine_finish(pipeline->engine, now, job);
-    take_samples(pipeline, job, now);
+    if (job->has_in && job->in.mapped)
+        tell_of_accesses(pipeline, job, now);
+    else
+        take_samples(pipeline, job, now);
     ff__pipeline_notify(pipeline);
 }
 
@@ -247,9 +273,21 @@ static void evict_from(struct ff__pipeline *pipeline, uint32_t block, uint32_t t
     ff__pipeline_run_job(pipeline, &job);
 }
 
+static void unmap(struct ff__pipeline *pipeline, uint32_t block, bool freed) {
+    struct ff__job job;
+    int status;
+    while ((status = ff__engine_unmap(pipeline->engine, block, &job)) == FF__JOB_LATER)
+        ff__pipeline_wait_for_progress(pipeline, 0);
+    if (status != FF__JOB_RUN)
+        return;
+    job.out[0].freed = freed;
+    ff__pipeline_run_job(pipeline, &job);
+}
+
 static void evict_locked(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *pages,
                          const struct ff_mask *dead, bool freed) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
+    unmap(pipeline, block, freed);
     for (uint32_t tier = 1; tier < pipeline->engine->space.tier_count; tier++)
         evict_from(pipeline, block, tier, pages, dead, freed);
 }
@@ -281,7 +319,9 @@ void ff__pipeline_free_pages(struct ff__pipeline *pipeline, uint32_t block,
     do {
         evict_locked(pipeline, block, pages, pages, true);
         ff__pipeline_wait_idle(pipeline, block);
+        struct ff_mask mapped = ff__mapped(pipeline->engine, block);
         there = ff__block_present(&pipeline->engine->space, block);
+        there = ff_mask_or(&there, &mapped);
         there = ff_mask_and(&there, pages);
     } while (!ff_mask_empty(&there));
     ff__engine_free_pages(pipeline->engine, block, pages);

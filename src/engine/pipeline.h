@@ -125,6 +125,7 @@ struct ff__pipeline {
     struct ff__fault_samples samples; /* only if a policy must see some */
     struct ff__fault_places places;   /* used under the lock */
     bool stop, migration_sleeps;
+    uint64_t work_ns; /* while the migration thread sleeps: until when, at most */
     bool has_learner, has_planner;
     bool lost_descriptors; /* by the program's threads */
     bool started;          /* or not, with start_status */

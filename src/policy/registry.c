@@ -54,8 +54,9 @@ const char *const ff__visibility_names[FF__VISIBILITIES] = {"faults",
                                                             "a recorded run of the same work",
                                                             "operands",
                                                             "samples",
-                                                            "who met a block's faults"};
-_Static_assert(FF_SEES_SHARERS == 1u << (FF__VISIBILITIES - 1), "a name for each bit");
+                                                            "who met a block's faults",
+                                                            "remote accesses"};
+_Static_assert(FF_SEES_REMOTE == 1u << (FF__VISIBILITIES - 1), "a name for each bit");
 
 static const struct ff__system_row systems[] = {
 #define FF_SYSTEM(name, prefetch, evict, place, discard, params, summary)                          \

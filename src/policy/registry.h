@@ -38,7 +38,7 @@ struct ff__system_row {
 const char *ff__slot_name(enum ff__slot slot);
 
 /* What each bit of enum ff_visibility is called. */
-#define FF__VISIBILITIES 8u
+#define FF__VISIBILITIES 9u
 extern const char *const ff__visibility_names[FF__VISIBILITIES];
 
 /* Iterates the built-in systems and the policies of a slot (built-in, then loaded); NULL past

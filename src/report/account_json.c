@@ -160,6 +160,7 @@ static void put_stats(struct writer *writer, const struct ff__account *account) 
     put_count(writer, "batches", stats->batches);
     put_count(writer, "batches_full", stats->batches_full);
     put_count(writer, "bytes_in", stats->pages_in * PAGE);
+    put_count(writer, "bytes_remote", stats->pages_mapped * PAGE);
     put_count(writer, "bytes_out", stats->pages_out * PAGE);
     put_count(writer, "bytes_dropped", stats->pages_dropped * PAGE);
     put_count(writer, "borrowed_peak", stats->borrowed_peak);

@@ -59,6 +59,9 @@ static void print_managed(FILE *file, const struct ff__account *account) {
             ff__size_text(a, stats->pages_in * PAGE), ff__size_text(b, stats->pages_out * PAGE),
             ff__size_text(c, stats->pages_dropped * PAGE),
             ff__size_text(d, stats->populated * PAGE), ff__size_text(e, stats->prefetched * PAGE));
+    if (stats->pages_mapped > 0)
+        fprintf(file, "  remote     %s used from the host\n",
+                ff__size_text(a, stats->pages_mapped * PAGE));
     fprintf(file, "  evictions  %" PRIu64 "\n", stats->evictions);
     print_lending(file, stats);
     print_turns(file, stats);

@@ -42,7 +42,7 @@ static void close_context(struct outcome *outcome) {
     struct ff_error error;
     assert_int_equal(ff_mem_free(context, array), 0);
     ff_stats_read(context, &outcome->stats);
-    outcome->remote = 0;
+    outcome->remote = outcome->stats.pages_mapped;
     if (ff_check(context, &error))
         fail_msg("%s", error.message);
     ff_close(context);
@@ -75,7 +75,7 @@ static const struct device soft_devices[] = {
 
 const struct subject soft_subject = {
     .name = "soft",
-    .shows = shows,
+    .shows = shows | FF_SEES_REMOTE,
     .pages = PAGES,
     .devices = soft_devices,
     .open = open_soft,

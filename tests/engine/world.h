@@ -183,7 +183,7 @@ static inline void world_open(struct world *world, const struct world_shape *sha
         .tier_count = shape->devices + 1,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 FF_SEES_FUTURE | FF_SEES_SAMPLES | FF_SEES_SHARERS,
+                 FF_SEES_FUTURE | FF_SEES_SAMPLES | FF_SEES_SHARERS | FF_SEES_REMOTE,
     };
     set_costs(&world->description);
     struct ff__engine_config config = {

@@ -211,7 +211,7 @@ static void structs_end_with_a_member(void **state) {
     assert_int_equal(sizeof(struct ff_config),
                      OLD_SIZE(ff_config, share_priority) + sizeof(uint64_t));
     assert_int_equal(sizeof(struct ff_launch), OLD_SIZE(ff_launch, warps) + sizeof(uint32_t));
-    assert_int_equal(sizeof(struct ff_stats), OLD_SIZE(ff_stats, waited_ns) + sizeof(uint64_t));
+    assert_int_equal(sizeof(struct ff_stats), OLD_SIZE(ff_stats, pages_mapped) + sizeof(uint64_t));
     assert_int_equal(sizeof(struct ff_moved), OLD_SIZE(ff_moved, stall_ns) + sizeof(uint64_t));
     assert_int_equal(sizeof(struct ff_trace_info), OLD_SIZE(ff_trace_info, memory) + 8);
     assert_int_equal(sizeof(struct ff_found), OLD_SIZE(ff_found, text) + 160);

@@ -49,7 +49,8 @@ static inline void touch_open(struct toucher *toucher, const struct toucher_shap
         .tier_count = 2,
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 FF_SEES_SAMPLES | FF_SEES_SHARERS | (shape->future ? FF_SEES_FUTURE : 0u),
+                 FF_SEES_SAMPLES | FF_SEES_SHARERS | FF_SEES_REMOTE |
+                 (shape->future ? FF_SEES_FUTURE : 0u),
     };
     set_costs(&toucher->backend);
     if (ff__system_parse(shape->system, &config.system, &error) ||

@@ -37,9 +37,9 @@ static void test_tiers(void **state) {
     }
     assert_int_equal(device.tier[4].memory, 0);
     assert_int_equal(device.shows, FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_OPERANDS |
-                                       FF_SEES_SAMPLES | FF_SEES_SHARERS);
-    assert_int_equal(device.controls,
-                     FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_SAMPLING);
+                                       FF_SEES_SAMPLES | FF_SEES_SHARERS | FF_SEES_REMOTE);
+    assert_int_equal(device.controls, FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS |
+                                          FF_CONTROLS_SAMPLING | FF_CONTROLS_REMOTE);
     assert_false(device.separate || device.reserves_host);
     ff__soft_backend.close(self);
 }

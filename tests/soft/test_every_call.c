@@ -162,6 +162,27 @@ static void check_program(const struct program *program) {
     }
 }
 
+/* Pages are mapped from the host, and no longer once their time is over. */
+static void use_remotely(struct ff_context *context, uint32_t devices) {
+    unsigned char *data = child_alloc(context, BUDGET);
+    (void)devices;
+    for (unsigned round = 1; round <= 3; round++) {
+        write_some(data, BUDGET, round);
+        usleep(3000);
+        check_some(data, BUDGET, round);
+    }
+    check_status(ff_mem_free(context, data));
+}
+
+static void test_use_remotely(void **state) {
+    static const struct program program = {"use_remotely", use_remotely};
+    struct ff_config config = child_config(BUDGET);
+    (void)state;
+    config.address_space = 32 * MB;
+    config.system = "zerocopy";
+    expect_ok(fail_every_call, &config, &program);
+}
+
 #define PROGRAM_TEST(function)                                                                     \
     static void test_##function(void **state) {                                                    \
         static const struct program program = {#function, function};                               \
@@ -187,6 +208,7 @@ int main(void) {
         cmocka_unit_test(test_give_hints),
         cmocka_unit_test(test_share_roots),
         cmocka_unit_test(test_write_past_the_device),
+        cmocka_unit_test(test_use_remotely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,7 +106,7 @@ static void describe(struct sim *sim, uint64_t space, bool shows_future) {
         .address_space = space,
         .tier_count = config->devices + 1,
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
-                 (shows_future ? FF_SEES_FUTURE : 0u) |
+                 FF_SEES_REMOTE | (shows_future ? FF_SEES_FUTURE : 0u) |
                  (timed ? FF_SEES_SAMPLES | FF_SEES_SHARERS : 0u),
         .controls = FF_CONTROLS_FAULTS | FF_CONTROLS_VICTIMS | FF_CONTROLS_REMOTE |
                     (timed ? FF_CONTROLS_SAMPLING : 0u),

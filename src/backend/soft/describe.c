@@ -9,11 +9,8 @@
  * once, and moves in one piece. */
 #define WHOLE_LEAVES 28u
 
-/* Ours: what `farfault probe` measures on two virtual processors, for whole blocks. They are the
- * same on every machine, so that policies decide alike. */
-#define FAULT_NS  8000u
-#define COPY_RATE UINT64_C(7000000000) /* bytes per second, where a link is not paced */
-
+/* Ours, likewise (FF__SOFT_COPY_RATE). */
+#define FAULT_NS 8000u
 static bool is_paced(const struct ff__soft *soft) {
     const struct ff__link *host = &soft->links[FF_TIER_HOST][1], *peer = &soft->links[1][2];
     return host->speed.bytes_per_second > 0 ||
@@ -35,7 +32,25 @@ static struct ff_link_cost cost_of(const struct ff__link *link) {
     const struct ff_link *speed = &link->speed;
     return speed->bytes_per_second > 0
                ? (struct ff_link_cost){speed->latency_ns, (uint64_t)speed->bytes_per_second, 0}
-               : (struct ff_link_cost){0, COPY_RATE, 0};
+               : (struct ff_link_cost){0, FF__SOFT_COPY_RATE, 0};
+}
+
+/* A mapped page stands for some accesses, and costs its fault, too. */
+static uint64_t access_ps(const struct ff_link_cost *link) {
+    uint64_t ns =
+        FAULT_NS + link->latency_ns + FF_PAGE_SIZE * UINT64_C(1000000000) / link->bytes_per_second;
+    return (ns * 1000 + FF__MAPPED_ACCESSES - 1) / FF__MAPPED_ACCESSES;
+}
+
+/* Of use from the host. */
+static void describe_remote(const struct ff__soft *soft, struct ff__description *out) {
+    if (!soft->maps_remote)
+        return;
+    out->maps_remote = true;
+    out->shows |= FF_SEES_REMOTE;
+    out->controls |= FF_CONTROLS_REMOTE;
+    for (uint32_t tier = 1; tier < out->tier_count; tier++)
+        out->link[FF_TIER_HOST][tier].access_ps = access_ps(&out->link[FF_TIER_HOST][tier]);
 }
 
 void ff__soft_describe(void *self, struct ff__description *out) {
@@ -67,6 +82,7 @@ void ff__soft_describe(void *self, struct ff__description *out) {
         for (uint32_t to = 0; to < memory->tier_count; to++)
             if (from != to)
                 out->link[from][to] = cost_of(&soft->links[from][to]);
+    describe_remote(soft, out);
     describe_in_words(soft, out->text, sizeof out->text);
 }
 

@@ -110,6 +110,8 @@ static void set_links(struct ff__soft *soft, const struct ff_config *config) {
         for (uint32_t to = 0; to < soft->memory.tier_count; to++)
             soft->links[from][to].speed =
                 from == FF_TIER_HOST || to == FF_TIER_HOST ? config->link : config->peer_link;
+    for (uint32_t to = 1; to < soft->memory.tier_count; to++)
+        soft->unpaced[to].speed.bytes_per_second = FF__SOFT_COPY_RATE;
 }
 
 /* What there is by the time of a failure is for soft_close(). */
@@ -131,6 +133,8 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config,
         status = ff__fail(error, -ENOMEM, "no memory for leases");
     if (!status)
         status = open_parts(soft, error);
+    soft->maps_remote = !status && soft->use_move && soft->host.fd < 0 &&
+                        ff__host_register(&soft->host, &soft->uffd) == 0;
     set_links(soft, config);
     soft->handler = config->handler;
     soft->granule = (uint32_t)(config->granule / FF_PAGE_SIZE);

@@ -33,7 +33,12 @@
 
 #include <sys/stat.h>
 
-#define FF__SOFT_USED 3 /* descriptors that stay in the program's table with the SIGBUS handler */
+/* Ours, as measured by `farfault probe` for whole blocks: bytes per second, where a link is not
+ * paced. Fixed, so that policies decide alike on every machine. */
+#define FF__SOFT_COPY_RATE UINT64_C(7000000000)
+
+/* Descriptors that stay in the program's table with the SIGBUS handler */
+#define FF__SOFT_USED 3
 
 struct ff__soft {
     struct ff__uffd uffd;
@@ -45,11 +50,13 @@ struct ff__soft {
     struct ff__strays strays;
     struct ff__leases leases;
     struct ff__link links[FF_TIERS_MAX][FF_TIERS_MAX]; /* [from][to] */
+    struct ff__link unpaced[FF_TIERS_MAX];             /* from the host, for what is not copied */
     struct ff__pipeline *pipeline;                     /* set by `attach` */
     const struct ff__space *space;                     /* the pipeline's: where blocks lie */
     enum ff_handler handler;
     uint32_t granule; /* pages in which memory is allocated; 0: by block */
     bool use_move;
+    bool maps_remote;   /* pages can be used from the host */
     bool has_own_table; /* the device's threads have a table of descriptors of their own */
     bool hidden;        /* the device's descriptors are in that table alone */
     int interrupt_fd;

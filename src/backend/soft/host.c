@@ -203,3 +203,17 @@ int ff__host_reserve(struct ff__host *host, uint64_t offset, uint64_t size) {
     while (status == EINTR);
     return -status;
 }
+
+/* ---- moves ---- */
+
+int ff__host_register(const struct ff__host *host, const struct ff__uffd *uffd) {
+    int status = ff__uffd_register_host(uffd, host->small, host->size);
+    return status ? status : ff__uffd_register_host(uffd, host->huge, host->size);
+}
+
+void ff__host_unlock(const struct ff__host *host) {
+    if (host->fd >= 0)
+        return;
+    munlock(host->small, host->size);
+    munlock(host->huge, host->size);
+}

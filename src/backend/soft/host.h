@@ -10,6 +10,7 @@
 #include <farfault/farfault.h>
 #include <farfault/mask.h>
 
+#include "backend/soft/uffd.h"
 #include "base/sum.h"
 
 struct ff__host {
@@ -44,6 +45,13 @@ void ff__host_discard(struct ff__host *host, uint32_t block, const struct ff_mas
 
 /* Gives the memory of these blocks back; they read as zeros. */
 void ff__host_release(struct ff__host *host, uint32_t first_block, uint32_t block_count);
+
+/* Lets pages come back that have been moved out of the areas in RAM; a page that is absent there is
+ * the kernel's to fill, as before. */
+int ff__host_register(const struct ff__host *host, const struct ff__uffd *uffd);
+
+/* Makes them pageable again if the program has locked them, which moves need. */
+void ff__host_unlock(const struct ff__host *host);
 
 /* Makes sure that [offset, offset + size) can be written: a file must have the room before it is
  * relied on, for a full disk under a mapping is a SIGBUS. -ENOSPC. Where the descriptors are

@@ -261,7 +261,8 @@ int ff__soft_in(struct ff__soft *soft, struct ff__move *move,
     struct ff_mask gone = ff__changes_gone(&soft->changes, move->block);
     gone = ff_mask_and(&gone, &move->left);
     move->left = ff_mask_minus(&move->left, &gone);
-    int status = bring(soft, move, is_whole, submission);
+    int status = move->mapped ? ff__soft_map(soft, move, submission)
+                              : bring(soft, move, is_whole, submission);
     move->left = ff_mask_or(&move->left, &gone);
     if (ff__soft_is_forbidden(status) &&
         !__atomic_exchange_n(&soft->is_ended, true, __ATOMIC_RELAXED))

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define SETTLE_NS  20000u /* between tries while the program changes its memory */
 #define SETTLE_MAX 100u   /* tries, at most */
@@ -31,10 +32,17 @@ static bool has_locked_memory(void) {
 void ff__soft_unlock_memory(struct ff__soft *soft) {
     bool was_locked = has_locked_memory();
     ff__memory_unlock(&soft->memory);
+    ff__host_unlock(&soft->host);
     if (was_locked && !__atomic_exchange_n(&soft->said_locked, true, __ATOMIC_RELAXED))
         ff__log_line(&soft->log, FF_LOG_WARNING,
                      "the program has locked its memory (mlock, mlockall): managed memory stays "
                      "pageable by farfault");
+}
+
+bool ff__soft_is_there(const struct ff__soft *soft, const char *page) {
+    uint64_t entry;
+    off_t at = (off_t)((uintptr_t)page / FF_PAGE_SIZE * sizeof entry);
+    return pread(soft->pagemap_fd, &entry, sizeof entry, at) != sizeof entry || entry >> 62;
 }
 
 void ff__soft_tell_of_backlog(struct ff__soft *soft) {

@@ -21,15 +21,21 @@ static inline size_t ff__soft_bytes(uint32_t first, uint32_t end) {
     return (size_t)(end - first) * FF_PAGE_SIZE;
 }
 
+static inline char *ff__soft_host_at(const struct ff__soft *soft, uint32_t block, uint32_t page) {
+    return ff__host_at(&soft->host, block) + (size_t)page * FF_PAGE_SIZE;
+}
+
 /* Not of a split block. */
 static inline uint32_t ff__soft_chunk(const struct ff__move *move) {
     return ff__move_place(move)->frame / FF_CHUNK_LEAVES;
 }
 
 /* Where the block's pages go when they leave: its own leaves of the chunk; the leaves of a split
- * block lie apart, and go aside. */
+ * block lie apart, and go aside. What is only mapped goes back to its place on the host. */
 static inline char *ff__soft_staging_at(const struct ff__soft *soft, const struct ff__move *move,
                                         uint32_t page) {
+    if (move->mapped)
+        return ff__soft_host_at(soft, move->block, page);
     if (ff__frame_is_split(move->from.frame))
         return soft->memory.aside + ff__soft_offset(soft, move->block, page);
     return soft->memory.frames[move->from.tier] + (size_t)move->from.frame * FF_LEAF_SIZE +
@@ -68,6 +74,9 @@ static inline bool ff__soft_is_aborted(const struct ff__submission *submission) 
 /* A program that has locked its memory has locked ours with it, which keeps pages from moving. */
 void ff__soft_unlock_memory(struct ff__soft *soft);
 
+/* Whether there is a page at the address, in memory or in swap; true if that cannot be told. */
+bool ff__soft_is_there(const struct ff__soft *soft, const char *page);
+
 /* Has the faults served that were read by a thread that waits for the kernel. */
 void ff__soft_tell_of_backlog(struct ff__soft *soft);
 
@@ -91,6 +100,10 @@ void ff__soft_tell_forbidden(struct ff__soft *soft, int status);
 /* -ECANCELED: it was aborted. Returns when the pages are there. */
 int ff__soft_in(struct ff__soft *soft, struct ff__move *move,
                 const struct ff__submission *submission);
+
+/* Maps pages of the host, for `mapped` moves: mapped.c. */
+int ff__soft_map(struct ff__soft *soft, struct ff__move *move,
+                 const struct ff__submission *submission);
 
 /* Puts *end_ns off to when the link will be through with it. */
 int ff__soft_out(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns);

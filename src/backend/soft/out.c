@@ -5,6 +5,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -46,11 +47,6 @@ static struct ff_mask present_in(const struct ff__soft *soft, uint32_t block, st
     return present;
 }
 
-static bool is_hole(const struct ff__soft *soft, uint32_t block, uint32_t page) {
-    struct ff_mask there = present_in(soft, block, (struct ff_run){page, page + 1});
-    return ff_mask_empty(&there);
-}
-
 /* Moves a run to the staging area, as far as it goes: *there gets the pages that moved, *left loses
  * those and what the program has dropped. */
 static int move_run_out(struct ff__soft *soft, const struct ff__move *move, struct ff_run run,
@@ -63,10 +59,15 @@ static int move_run_out(struct ff__soft *soft, const struct ff__move *move, stru
                                        ff__soft_bytes(at, run.end), &moved);
         uint32_t end = at + (uint32_t)(moved / FF_PAGE_SIZE);
         ff_mask_set_run(there, at, end);
-        if (status == -ENOENT && is_hole(soft, move->block, end)) /* there is nothing any more */
+        if (status == -ENOENT &&
+            !ff__soft_is_there(soft, ff__soft_managed_at(soft, move->block, end)))
             end++;
         else if (status == -ENOENT)
             status = -EAGAIN;
+        if (status == -EEXIST && move->mapped) {
+            ff__soft_give_back(soft, ff__soft_staging_at(soft, move, end), FF_PAGE_SIZE);
+            status = -EAGAIN;
+        }
         struct ff_mask gone = ff_mask_of_run(at, end);
         *left = ff_mask_minus(left, &gone);
         tries = end > at ? 0 : tries + 1;
@@ -140,6 +141,31 @@ static int out_moved(struct ff__soft *soft, struct ff__move *move, uint64_t *end
         ff__guests_lose(soft, move, &lost);
     clear_staging(soft, move, &all);
     return status == -EINVAL ? -EBUSY : status; /* not alike: protected by the program */
+}
+
+/* The host's sums are those of what the pages held before they were mapped. */
+static void forget_sums(struct ff__soft *soft, const struct ff__move *move) {
+    ff__changes_begin_arrival(&soft->changes, move->block); /* a drop forgets them, too */
+    FF_MASK_FOR_EACH_RUN(&move->left, run) {
+        memset(&soft->host.sums[move->block][run.first], 0,
+               (run.end - run.first) * sizeof(struct ff__sum));
+    }
+    ff__changes_end_arrival(&soft->changes);
+}
+
+/* What is only mapped goes back to its place on the host, where there is nothing but what a read of
+ * a dropped page may have left. */
+static int out_mapped(struct ff__soft *soft, struct ff__move *move) {
+    struct ff_mask going = move->left, there = {{0}};
+    int status = 0;
+    forget_sums(soft, move);
+    FF_MASK_FOR_EACH_RUN(&going, run) {
+        int ended = move_run_out(soft, move, run, &there, &move->left);
+        status = ended ? ended : status;
+    }
+    struct ff_mask gone = ff_mask_minus(&going, &move->left);
+    ff__changes_end_out(&soft->changes, move->block, &gone);
+    return status == -EINVAL ? -EBUSY : status;
 }
 
 /* Whether all pages that are there can be read: -EBUSY if the program has protected some, where a
@@ -222,7 +248,9 @@ static int take_out(struct ff__soft *soft, struct ff__move *move, uint64_t *end_
     waiting = ff_mask_and(&waiting, &move->left);
     move->left = ff_mask_minus(&move->left, &gone);
     move->left = ff_mask_minus(&move->left, &waiting);
-    int status = soft->use_move ? out_moved(soft, move, end_ns) : out_protected(soft, move, end_ns);
+    int status = move->mapped     ? out_mapped(soft, move)
+                 : soft->use_move ? out_moved(soft, move, end_ns)
+                                  : out_protected(soft, move, end_ns);
     move->left = ff_mask_or(&move->left, &waiting);
     if (move->freed)
         let_go(soft, move);

@@ -78,7 +78,8 @@ static int open_staging(struct ff__uffd *uffd) {
     int fd = open_descriptor(&ignored);
     if (fd < 0)
         return fd;
-    int status = enable(fd, UFFD_FEATURE_MOVE | UFFD_FEATURE_SIGBUS);
+    int status =
+        enable(fd, UFFD_FEATURE_MOVE | UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP);
     if (status) {
         close(fd);
         return status;
@@ -144,6 +145,10 @@ int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size) {
 
 int ff__uffd_register_staging(const struct ff__uffd *uffd, void *area, size_t size) {
     return register_area(uffd->staging_fd, area, size, UFFDIO_REGISTER_MODE_MISSING);
+}
+
+int ff__uffd_register_host(const struct ff__uffd *uffd, void *area, size_t size) {
+    return register_area(uffd->staging_fd, area, size, UFFDIO_REGISTER_MODE_WP);
 }
 
 int ff__uffd_unregister(const struct ff__uffd *uffd, void *area, size_t size) {

@@ -43,6 +43,8 @@ void ff__uffd_close(struct ff__uffd *uffd);
  * raise SIGBUS: no thread meets one there. */
 int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size);
 int ff__uffd_register_staging(const struct ff__uffd *uffd, void *area, size_t size);
+/* Pages can be moved to where nothing is in the area; nothing else changes there. */
+int ff__uffd_register_host(const struct ff__uffd *uffd, void *area, size_t size);
 int ff__uffd_unregister(const struct ff__uffd *uffd, void *area, size_t size);
 
 /* Moves whole pages to a place where there are none; each page atomically against threads that use

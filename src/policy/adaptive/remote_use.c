@@ -8,6 +8,8 @@
 #define INTERVAL_MAX   64u /* the same, doubled up to this by each witness that paid */
 #define CAME           32u /* blocks of a remote range that decide */
 
+#define ACCESS_SIZE    128u /* bytes of a GPU's access over the link */
+
 /* Blocks that come until one would have left: a part of memory, because a program that passes over
  * blocks needs few at a time, and on a large device no more than its processors work on. */
 #define PART  8u
@@ -39,8 +41,11 @@ static struct ff__remote_range *range_of(const struct ff__remote_use *use, uint3
 
 /* ---- costs ---- */
 
+/* A page that comes alone costs a fault and its transfer, and then is there: where to use one from
+ * the host costs as much, that gains nothing over single pages (density.h). */
 static bool has_remote_access(const struct ff_view *view, uint32_t tier) {
-    return ff_view_link(view, FF_TIER_HOST, tier)->access_ps > 0;
+    uint64_t ps = ff_view_link(view, FF_TIER_HOST, tier)->access_ps;
+    return ps > 0 && ps * (FF_PAGE_SIZE / ACCESS_SIZE) < ff_view_faults_ns(view, tier, 1, 1) * 1000;
 }
 
 /* Remote accesses that cost as much as the migration of the block. */

@@ -111,7 +111,7 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
     }
 }
 
-static const struct ff_access_hooks accesses = {.on_access = on_access};
+static const struct ff_access_hooks accesses = {.on_access = on_access, .remote_only = true};
 
 const struct ff_prefetch_policy ff__prefetch_counters = {
     .base =
@@ -119,7 +119,7 @@ const struct ff_prefetch_policy ff__prefetch_counters = {
             .name = "counters",
             .summary = "remote access first, migration after 256 accesses (NVIDIA access counters)",
             .api = FF_POLICY_API,
-            .sees = FF_SEES_FAULTS | FF_SEES_ACCESSES,
+            .sees = FF_SEES_FAULTS | FF_SEES_REMOTE,
             .controls = FF_CONTROLS_FAULTS,
             .state_size = sizeof(struct counters),
             .block_state_size =
