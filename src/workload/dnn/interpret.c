@@ -374,14 +374,15 @@ static int run_repeat(struct machine *machine, uint32_t index) {
 static int run_call(struct machine *machine) {
     const struct ff__network *network = machine->network;
     const struct ff__network_line *line = machine->line;
+    const struct ff__word *word = &network->words[line->first + line->callee];
     struct pasted pasted;
-    const struct ff__word *name =
-        look(machine, &network->words[line->first + line->callee], &pasted);
+    const struct ff__word *name = look(machine, word, &pasted);
     if (!name)
         return -EINVAL;
     const struct ff__callee *callee = ff__network_callee(network, name);
-    if (!callee)
-        return ff__network_unknown(line, machine->at, name->text, machine->error);
+    if (!callee) /* a name that stands for a number has no text */
+        return ff__network_unknown(line, machine->at, name->text ? name->text : word->text,
+                                   machine->error);
     if (!callee->operation)
         return run_block(machine, callee->block);
     return callee->operation->run ? call(machine, callee->operation)
