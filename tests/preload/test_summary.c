@@ -126,7 +126,7 @@ static void test_json(void) {
     CHECK(RUN(client("maps"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json") == 0);
     CHECK(said_lines == 0);
     json_t *managed = summary("out.json");
-    CHECK(json_object_size(managed) == 35);
+    CHECK(json_object_size(managed) == 36);
     CHECK(says(managed, "mode", "managed") && says(managed, "system", "nvidia"));
     CHECK(integer(managed, "memory") == 4 << 20 && integer(managed, "devices") == 1);
     CHECK(json_is_string(json_object_get(managed, "description")));
@@ -144,6 +144,7 @@ static void test_json(void) {
     CHECK(integer(managed, "borrowed_peak") == 0 && integer(managed, "lent_peak") == 0);
     CHECK(integer(managed, "bytes_lent") == 0 && integer(managed, "bytes_fetched") == 0);
     CHECK(real(managed, "waited_seconds") == 0);
+    CHECK(integer(managed, "bytes_remote") == 0);
     CHECK(json_object_size(json_object_get(managed, "fallbacks")) == 0);
 
     CHECK(RUN(client("maps"), "FARFAULT_MODE=passive", "FARFAULT_SUMMARY=out.json") == 0);
