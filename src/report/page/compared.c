@@ -248,7 +248,7 @@ static void tip_in_memory(const json_t *runs, json_t *tips) {
     struct name_list noisy = subjects_within(runs, 0, NOISE);
     if (free.count)
         add_tip(tips, 11, "Little memory costs little",
-                ff__text("Within 10 %% of the time with memory for everything: %s.", free.text));
+                ff__text("Within 10 %% of the time fully resident: %s.", free.text));
     if (noisy.count)
         add_tip(tips, 13, "The machine was disturbed",
                 ff__text("With little memory faster by more than a fifth than with enough: %s. "
