@@ -34,3 +34,15 @@ int ff__descriptors_keep_only(const int *kept, size_t count) {
     close_from_to(from, __INT_MAX__);
     return 0;
 }
+
+ssize_t ff__descriptor_read(int fd, void *buffer, size_t size) {
+    return syscall(SYS_read, fd, buffer, size);
+}
+
+ssize_t ff__descriptor_read_at(int fd, void *buffer, size_t size, off_t at) {
+    return syscall(SYS_pread64, fd, buffer, size, at);
+}
+
+ssize_t ff__descriptor_write(int fd, const void *buffer, size_t size) {
+    return syscall(SYS_write, fd, buffer, size);
+}

@@ -59,12 +59,19 @@ void shim_off(void) {
     __atomic_store_n(&shim.armed, false, __ATOMIC_RELEASE);
 }
 
+static long read_locked(const long *number) {
+    pthread_mutex_lock(&shim.lock);
+    long value = *number;
+    pthread_mutex_unlock(&shim.lock);
+    return value;
+}
+
 long shim_calls(void) {
-    return __atomic_load_n(&shim.calls, __ATOMIC_RELAXED);
+    return read_locked(&shim.calls);
 }
 
 long shim_hits(void) {
-    return __atomic_load_n(&shim.hits, __ATOMIC_RELAXED);
+    return read_locked(&shim.hits);
 }
 
 /* How this call is to fail, or NULL. *share: of a partial one, how much of its work is done. */
@@ -187,13 +194,13 @@ static unsigned lateness(const struct uffd_msg *messages, ssize_t bytes, enum sh
     return late > 0 && has_kind(messages, bytes, kind) ? late : 0;
 }
 
-ssize_t __real_read(int fd, void *buffer, size_t size);
-ssize_t __wrap_read(int fd, void *buffer, size_t size);
+ssize_t __real_ff__descriptor_read(int fd, void *buffer, size_t size);
+ssize_t __wrap_ff__descriptor_read(int fd, void *buffer, size_t size);
 int __real_pthread_rwlock_unlock(pthread_rwlock_t *lock);
 int __wrap_pthread_rwlock_unlock(pthread_rwlock_t *lock);
 
-ssize_t __wrap_read(int fd, void *buffer, size_t size) {
-    ssize_t bytes = __real_read(fd, buffer, size);
+ssize_t __wrap_ff__descriptor_read(int fd, void *buffer, size_t size) {
+    ssize_t bytes = __real_ff__descriptor_read(fd, buffer, size);
     late_faults = lateness(buffer, bytes, SHIM_FAULTS);
     unsigned late = lateness(buffer, bytes, SHIM_CHANGES);
     if (late > 0)

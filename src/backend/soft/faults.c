@@ -2,6 +2,7 @@
 #include "backend/soft/move.h"
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +16,7 @@
 void ff__soft_interrupt(void *self) {
     struct ff__soft *soft = self;
     uint64_t one = 1;
-    if (write(soft->interrupt_fd, &one, sizeof one) < 0)
+    if (ff__descriptor_write(soft->interrupt_fd, &one, sizeof one) < 0)
         return; /* the counter is full: it is awake anyway */
 }
 
@@ -31,7 +32,7 @@ static void sleep_for_faults(struct ff__soft *soft, uint64_t timeout_ns) {
                                (long)(timeout_ns % 1000000000u)};
     ppoll(fds, 2, &timeout, NULL);
     uint64_t count;
-    if (fds[1].revents && read(soft->interrupt_fd, &count, sizeof count) < 0)
+    if (fds[1].revents && ff__descriptor_read(soft->interrupt_fd, &count, sizeof count) < 0)
         return;
 }
 

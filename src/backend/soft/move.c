@@ -1,6 +1,7 @@
 #include "backend/soft/move.h"
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +43,8 @@ void ff__soft_unlock_memory(struct ff__soft *soft) {
 bool ff__soft_is_there(const struct ff__soft *soft, const char *page) {
     uint64_t entry;
     off_t at = (off_t)((uintptr_t)page / FF_PAGE_SIZE * sizeof entry);
-    return pread(soft->pagemap_fd, &entry, sizeof entry, at) != sizeof entry || entry >> 62;
+    return ff__descriptor_read_at(soft->pagemap_fd, &entry, sizeof entry, at) != sizeof entry ||
+           entry >> 62;
 }
 
 void ff__soft_tell_of_backlog(struct ff__soft *soft) {

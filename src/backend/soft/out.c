@@ -3,6 +3,7 @@
 #include "backend/soft/guests.h"
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 
 #include <errno.h>
 #include <string.h>
@@ -39,8 +40,9 @@ static struct ff_mask present_in(const struct ff__soft *soft, uint32_t block, st
     uint64_t entries[FF_BLOCK_PAGES];
     struct ff_mask present = {{0}};
     uint64_t first = (uintptr_t)ff__soft_managed_at(soft, block, run.first) / FF_PAGE_SIZE;
-    ssize_t size = pread(soft->pagemap_fd, entries, (run.end - run.first) * sizeof entries[0],
-                         (off_t)(first * sizeof entries[0]));
+    ssize_t size =
+        ff__descriptor_read_at(soft->pagemap_fd, entries, (run.end - run.first) * sizeof entries[0],
+                               (off_t)(first * sizeof entries[0]));
     for (uint32_t i = 0; i < run.end - run.first; i++)
         if (size < (ssize_t)((i + 1) * sizeof entries[0]) || entries[i] >> 62)
             ff_mask_set(&present, run.first + i);

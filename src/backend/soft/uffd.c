@@ -1,5 +1,6 @@
 #include "backend/soft/uffd.h"
 
+#include "base/descriptors.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -271,7 +272,7 @@ int ff__uffd_read(const struct ff__uffd *uffd, struct ff__uffd_message *messages
                   uint32_t capacity) {
     struct uffd_msg raw[FF__UFFD_MESSAGES];
     uint32_t limit = capacity < FF__UFFD_MESSAGES ? capacity : FF__UFFD_MESSAGES;
-    ssize_t size = read(uffd->fd, raw, limit * sizeof raw[0]);
+    ssize_t size = ff__descriptor_read(uffd->fd, raw, limit * sizeof raw[0]);
     if (size < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
     size_t count = (size_t)size / sizeof raw[0];
