@@ -25,7 +25,11 @@ static void set_held(struct ff__lock *lock, bool held) {
 #endif
 
 void ff__lock_init(struct ff__lock *lock) {
-    pthread_mutex_init(&lock->mutex, NULL);
+    pthread_mutexattr_t spins; /* for a while: most are held for less than a wake-up takes */
+    pthread_mutexattr_init(&spins);
+    pthread_mutexattr_settype(&spins, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&lock->mutex, &spins);
+    pthread_mutexattr_destroy(&spins);
     set_held(lock, false);
 }
 

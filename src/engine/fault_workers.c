@@ -17,7 +17,6 @@
 
 #define BATCH_MAX  256u     /* faults a batch, as in the NVIDIA driver */
 #define ADVICE_MAX 64u      /* of one batch */
-#define WAKE_NS    40000u   /* what it costs to wake a thread on an idle virtual CPU */
 #define TROUBLE_NS 1000000u /* between tries of what has failed */
 
 /* ---- batches of faults ---- */
@@ -65,12 +64,12 @@ void ff__fault_workers_promote(struct ff__pipeline *pipeline) {
  * serves. The lock is held. */
 static void call_for_help(struct ff__pipeline *pipeline, uint32_t shared) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
-    uint64_t helpers = shared * pipeline->group_ns / WAKE_NS;
+    uint64_t helpers = shared * pipeline->group_ns / FF__WAKE_NS;
     for (uint32_t i = 0; i < helpers && i < pipeline->followers; i++)
         pthread_cond_signal(&pipeline->follow);
     if (helpers > pipeline->followers && pipeline->migration_sleeps)
         pthread_cond_signal(&pipeline->work);
-    if (helpers == 0 && pipeline->group_ns > WAKE_NS)
+    if (helpers == 0 && pipeline->group_ns > FF__WAKE_NS)
         ff__fault_workers_promote(pipeline);
 }
 

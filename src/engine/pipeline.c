@@ -16,6 +16,7 @@
 #define PROGRESS_NS                                                                                \
     10000000u /* a thread that waits for jobs to finish looks again this often, in case */
 #define TROUBLE_NS 1000000u /* between tries of what has failed */
+#define LEARNED_NS 240000u  /* of serving faults is learned from at a time: six wake-ups */
 
 /* ---- the lock ---- */
 
@@ -31,6 +32,14 @@ void ff__pipeline_unlock(struct ff__pipeline *pipeline) {
 
 /* ---- carrying out jobs ---- */
 
+/* To wake the correlator, and the prefetching thread after it, is to take little of the time that
+ * the faults have taken which it learns from. Launches wake it by themselves. */
+static bool is_worth_learning(const struct ff__pipeline *pipeline) {
+    const struct ff__queue *events = &pipeline->engine->events;
+    uint64_t count = pipeline->has_learner ? events->capacity - ff__queue_room(events) : 0;
+    return count * pipeline->group_ns >= LEARNED_NS;
+}
+
 void ff__pipeline_notify(struct ff__pipeline *pipeline) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     ff__pipeline_judge_launches(pipeline);
@@ -39,7 +48,7 @@ void ff__pipeline_notify(struct ff__pipeline *pipeline) {
         (ff__pipeline_is_pressed(pipeline->engine) ||
          ff__engine_mapped_until(pipeline->engine) < pipeline->work_ns))
         pthread_cond_signal(&pipeline->work);
-    if (pipeline->has_learner && !ff__queue_empty(&pipeline->engine->events))
+    if (is_worth_learning(pipeline))
         pthread_cond_signal(&pipeline->news);
 }
 

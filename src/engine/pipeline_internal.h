@@ -6,8 +6,9 @@
 #include "engine/internal.h"
 #include "engine/pipeline.h"
 
-#define FF__PREFETCH_QUEUE 4096u /* pieces of advice */
-#define FF__ADVICE_A_STEP  64u   /* of a policy's plan, and of samples */
+#define FF__PREFETCH_QUEUE 4096u  /* pieces of advice */
+#define FF__ADVICE_A_STEP  64u    /* of a policy's plan, and of samples */
+#define FF__WAKE_NS        40000u /* what it costs to wake a thread on an idle virtual CPU */
 
 /* ---- pipeline.c ---- */
 
