@@ -308,6 +308,18 @@ static double walk_hits(const struct hlsh_sim_repro *work, unsigned program, enu
     return r ? 1 - (double)(r->accesses - r->hits) / (double)r->walks : (double)NAN;
 }
 
+/* Of all accesses of warps. */
+static double access_hits(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
+    const struct ff__sim_result *r = result_of(work, program, column);
+    return r ? (double)r->hits / (double)r->accesses : (double)NAN;
+}
+
+/* Of pages, with those that are under way when they are first accessed. */
+static double coming_hits(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
+    const struct ff__sim_result *r = result_of(work, program, column);
+    return r ? 1 - (double)r->faults / (double)r->demanded : (double)NAN;
+}
+
 static double accuracy(const struct hlsh_sim_repro *work, unsigned program, enum column column) {
     const struct ff__sim_result *r = result_of(work, program, column);
     return r ? ff__sim_accuracy(r) : (double)NAN;
@@ -368,6 +380,11 @@ static const struct program_row by_program[] = {
     {"10.hit.hlsh", "hit rate: hlsh", "hit_r", HLSH, hit_rate},
     {"10.walks.uvmsmart", "hit rate of walks: uvmsmart", "hit_u", UVMSMART, walk_hits},
     {"10.walks.hlsh", "hit rate of walks: hlsh", "hit_r", HLSH, walk_hits},
+    {"10.accesses.uvmsmart", "hit rate of accesses: uvmsmart", "hit_u", UVMSMART, access_hits},
+    {"10.accesses.hlsh", "hit rate of accesses: hlsh", "hit_r", HLSH, access_hits},
+    {"10.coming.uvmsmart", "hit rate, pages under way as hits: uvmsmart", "hit_u", UVMSMART,
+     coming_hits},
+    {"10.coming.hlsh", "hit rate, pages under way as hits: hlsh", "hit_r", HLSH, coming_hits},
     {"11.accuracy.uvmsmart", "accuracy: uvmsmart", "accuracy_u", UVMSMART, accuracy},
     {"11.accuracy.hlsh", "accuracy: hlsh", "accuracy_r", HLSH, accuracy},
     {"11.accuracy.first", "accuracy: hlsh, predictions at first accesses", "accuracy_r", FIRST,
@@ -456,6 +473,11 @@ static void mean_tables(const struct hlsh_sim_repro *work, const struct ff__repr
         figure *ours;
     } made[] = {
         {"means.hit", "hit rate, arithmetic means", "hit_u", "hit_r", mean, hit_rate},
+        {"means.walks", "hit rate of walks, arithmetic means", "hit_u", "hit_r", mean, walk_hits},
+        {"means.accesses", "hit rate of accesses, arithmetic means", "hit_u", "hit_r", mean,
+         access_hits},
+        {"means.coming", "hit rate, pages under way as hits, arithmetic means", "hit_u", "hit_r",
+         mean, coming_hits},
         {"means.accuracy", "accuracy, geometric means", "accuracy_u", "accuracy_r", geomean,
          accuracy},
         {"means.coverage", "coverage, geometric means", "coverage_u", "coverage_r", geomean,
