@@ -49,7 +49,7 @@ struct comparing {
 /* ---- options ---- */
 
 static int read_systems(struct comparing *work) {
-    struct ff__words *systems = &work->comparison.systems;
+    struct ff__words *systems = &work->comparison.matrix.systems;
     struct ff_error error;
     if (ff__specs_split(ff__options_text(work->options, FF__OPTION_SYSTEMS), systems, &error))
         return ff__options_complain(work->options, FF__OPTION_SYSTEMS, error.message);
@@ -61,17 +61,17 @@ static int read_systems(struct comparing *work) {
     return status;
 }
 
-static int read_amounts(struct comparing *work) {
-    struct ff__comparison *comparison = &work->comparison;
-    comparison->amount_texts = ff__words_split(ff__options_text(work->options, FF__OPTION_MEMORY));
-    unsigned count = comparison->amount_texts.count;
-    comparison->amounts = ff__must(calloc(count, sizeof *comparison->amounts));
-    for (unsigned i = 0; i < count; i++)
-        if (ff__amount_parse(comparison->amount_texts.items[i], &comparison->amounts[i]))
-            return ff__options_complain(work->options, FF__OPTION_MEMORY,
-                                        count > 1 ? "each " FF__AMOUNT_EXPECTED
-                                                  : FF__AMOUNT_EXPECTED);
-    return 0;
+static int read_budgets(struct comparing *work) {
+    struct ff__words texts = ff__words_split(ff__options_text(work->options, FF__OPTION_MEMORY));
+    struct ff__amount amount;
+    bool good = true;
+    for (unsigned i = 0; i < texts.count && good; i++) {
+        good = ff__amount_parse(texts.items[i], &amount) == 0;
+        ff__matrix_add_budget(&work->comparison.matrix, ff__text("%s", texts.items[i]), &amount);
+    }
+    const char *expected = texts.count > 1 ? "each " FF__AMOUNT_EXPECTED : FF__AMOUNT_EXPECTED;
+    ff__words_free(&texts);
+    return good ? 0 : ff__options_complain(work->options, FF__OPTION_MEMORY, expected);
 }
 
 static int read_programs(struct comparing *work) {
@@ -94,7 +94,7 @@ static int read_quantities(struct comparing *work) {
     const uint64_t *number = work->options->number;
     work->size = number[FF__OPTION_SIZE];
     work->comparison.limit_ns = number[FF__OPTION_TIMEOUT];
-    work->comparison.runs = (unsigned)number[FF__OPTION_RUNS];
+    work->comparison.matrix.runs = (unsigned)number[FF__OPTION_RUNS];
     work->comparison.same_output = number[FF__OPTION_SAME_OUTPUT];
     work->comparison.bound = number[FF__OPTION_BOUND];
     work->comparison.devices = work->config.devices;
@@ -104,7 +104,7 @@ static int read_quantities(struct comparing *work) {
 }
 
 static int read_options(struct comparing *work) {
-    int (*const steps[])(struct comparing *) = {read_quantities, read_systems, read_amounts,
+    int (*const steps[])(struct comparing *) = {read_quantities, read_systems, read_budgets,
                                                 read_programs};
     int status = ff__options_apply(work->options, &work->config);
     for (unsigned i = 0; i < sizeof steps / sizeof steps[0] && !status; i++)
@@ -159,8 +159,8 @@ static int probe(struct comparing *work) {
     struct ff__comparison *comparison = &work->comparison;
     const uint64_t fallback = work->config.memory;
     int status = ff__options_outputs(work->options, &work->outputs);
-    for (unsigned i = 0; i < comparison->amount_texts.count && !status; i++) {
-        const struct ff__amount *amount = &comparison->amounts[i];
+    for (unsigned i = 0; i < comparison->matrix.budget_count && !status; i++) {
+        const struct ff__amount *amount = &comparison->matrix.budgets[i].amount;
         work->config.memory = amount->share > 0 ? fallback : amount->bytes;
         status = ff__probe_device(work->options, &work->config, work->description);
     }
@@ -222,6 +222,9 @@ static int compare_live(struct comparing *work) {
         status = probe(work);
     if (!status)
         status = ff__options_study(work->options, NULL, &work->comparison.study);
+    work->comparison.study.jobs = 1;
+    work->comparison.study.parts = 0;
+    ff__words_add(&work->comparison.matrix.devices, ff__text("%s", work->description));
     note_settings(work);
     return status ? status : ff__compare_run(&work->comparison);
 }
@@ -229,7 +232,6 @@ static int compare_live(struct comparing *work) {
 static int compare(struct ff__options *options) {
     struct comparing work = {.options = options};
     work.comparison.preload = work.preload;
-    work.comparison.description = work.description;
     work.comparison.opencl = work.opencl;
     work.comparison.link = &work.config.link;
     work.comparison.outputs = &work.outputs;

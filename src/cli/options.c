@@ -367,15 +367,49 @@ static int join_ranks(void) {
     return status ? status : ff__ranks_join(helper);
 }
 
+/* A part of the runs makes no results. The command that makes them of all parts is kept in their
+ * place, for farfault report. */
+static void keep_command(const struct ff__options *options, const struct ff__study *study) {
+    static const char *const names[] = {
+#define FF_COMMAND(ID, name, summary) #name,
+#include "cli/commands.def"
+    };
+    json_t *all = ff__must(json_object()), *words = ff__must(json_array());
+    const char *command = names[options->command];
+    json_array_append_new(words, ff__json_text(command));
+    for (int i = 0; i < options->word_count; i++)
+        json_array_append_new(words, ff__json_text(options->words[i]));
+    for (enum ff__option i = 0; i < FF__OPTIONS; i++) {
+        if (!options->text[i] || i == FF__OPTION_PART || i == FF__OPTION_STUDY ||
+            i == FF__OPTION_FRESH || i == FF__OPTION_JOBS)
+            continue;
+        char *word = ff__text("--%s=%s", ff__option_rows[i].name, options->text[i]);
+        json_array_append_new(words, ff__json_text(word));
+        free(word);
+    }
+    ff__json_set(all, "arguments", words);
+    ff__json_set(all, "parts", ff__json_count(study->parts));
+    char *part = ff__text("%s %s", command, options->text[FF__OPTION_PART]);
+    ff__study_put_results(study->store, part, all);
+    free(part);
+    json_decref(all);
+}
+
+static int keep_runs(const struct ff__options *options, const char *paper, struct ff__study *out) {
+    int status =
+        ff__study_keep(out, paper, options->text[FF__OPTION_STUDY],
+                       options->number[FF__OPTION_FRESH], options->text[FF__OPTION_POLICY]);
+    if (!status && out->parts && !paper)
+        keep_command(options, out);
+    return status;
+}
+
 int ff__options_study(const struct ff__options *options, const char *paper, struct ff__study *out) {
-    const char *path = options->text[FF__OPTION_STUDY];
+    bool keeps = options->text[FF__OPTION_STUDY] || paper;
     *out = (struct ff__study){.seed = options->number[FF__OPTION_SEED],
                               .jobs = ff__options_jobs(options)};
     int status = read_part(options, out);
     if (!status && ff__ranks_count() > 1)
         status = join_ranks();
-    return status || !(path || paper) || ff__ranks_number() > 0
-               ? status
-               : ff__study_keep(out, paper, path, options->number[FF__OPTION_FRESH],
-                                options->text[FF__OPTION_POLICY]);
+    return status || !keeps || ff__ranks_number() > 0 ? status : keep_runs(options, paper, out);
 }

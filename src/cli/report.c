@@ -4,11 +4,14 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "report/file.h"
+#include "study/live/child.h"
 #include "study/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "Makes one HTML page of a run: charts, tables and tips. It needs no network.\n"
@@ -19,7 +22,7 @@ static const char help[] =
     "  farfault report runs.study --text\v"
     "FILE is a trace (farfault record, sim --trace, import), the JSON of run, record, compare, sim "
     "or replay, or a file of runs: of that, what the last compare, sim or replay with this --study "
-    "found. A trace shows most.";
+    "found, or of parts of it (--part) that are put together. A trace shows most.";
 
 static const char trace_mark[] = "\x89"
                                  "FFT";
@@ -64,18 +67,57 @@ static int of_json(const char *path, const struct ff__file *file, json_t **out) 
     return of_results(path, results, out);
 }
 
-static int of_store(const char *path, json_t **out) {
+static int load(const char *path, json_t **out, unsigned *alike) {
     struct ff__store *store;
     struct ff_error error;
     if (ff__store_open(path, false, &store, &error))
         return ff__complain(FF__EXIT_FAILURE, "%s", error.message);
-    json_t *results = ff__store_results(store);
+    *out = ff__store_results(store, alike);
     ff__store_close(store);
-    return results ? of_results(path, results, out)
-                   : ff__complain(FF__EXIT_FAILURE,
-                                  "%s: no compare, sim or replay has ended; give its command "
-                                  "again, with --study %s",
-                                  path, path);
+    return 0;
+}
+
+/* Gives the command again whose parts the file has, so that it has the results, too. */
+static int complete(const char *path, const json_t *words) {
+    const size_t count = json_array_size(words);
+    char **argv = ff__must(calloc(count + 4, sizeof *argv));
+    struct ff__child child = {.argv = argv,
+                              .environment = environ,
+                              .output = open("/dev/null", O_WRONLY | O_CLOEXEC),
+                              .errors = -1};
+    struct ff__child_end end = {0};
+    argv[0] = ff__text("/proc/self/exe");
+    for (size_t i = 0; i < count; i++)
+        argv[1 + i] = ff__text("%s", json_string_value(json_array_get(words, i)));
+    argv[1 + count] = ff__text("--study");
+    argv[2 + count] = ff__text("%s", path);
+    int status = ff__child_run(&child, &end);
+    for (size_t i = 0; argv[i]; i++)
+        free(argv[i]);
+    free(argv);
+    close(child.output);
+    return status ? ff__child_complain("farfault", status) : ff__child_exit_status(&end);
+}
+
+static int of_store(const char *path, json_t **out) {
+    json_t *results = NULL;
+    unsigned alike;
+    int status = load(path, &results, &alike);
+    const json_t *words = json_object_get(results, "arguments");
+    if (words && alike == json_integer_value(json_object_get(results, "parts"))) {
+        complete(path, words); /* its status is that of its runs */
+        json_decref(results);
+        status = load(path, &results, &alike);
+    }
+    if (status)
+        return status;
+    if (results && !json_object_get(results, "arguments"))
+        return of_results(path, results, out);
+    json_decref(results);
+    return ff__complain(FF__EXIT_FAILURE,
+                        "%s: no compare, sim or replay has ended; give its command again, with "
+                        "--study %s",
+                        path, path);
 }
 
 static int read_any(const char *path, json_t **out) {

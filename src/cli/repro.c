@@ -122,7 +122,7 @@ static int reproduce(struct ff__options *options) {
         status = repro->run(&plan, tables);
     bool whole = !status && !plan.study.parts;
     if (whole)
-        status = ff__repro_present(name_of(repro, published), tables, &outputs);
+        status = ff__repro_present(name_of(repro, published), published, tables, &outputs);
     if (whole && !status && plots)
         status = ff__repro_plot(published, tables, plots, plan.study.shows_runs);
     ff__store_close(plan.study.store);

@@ -76,12 +76,12 @@ static int read_systems(const struct ff__options *options, struct ff__sweep *swe
     if (policy && ff__policy_load(policy, &error))
         return ff__complain(FF__EXIT_USAGE, "%s", error.message);
     sweep->by_default = !options->text[FF__OPTION_SYSTEMS];
-    if (ff__specs_split(ff__options_text(options, FF__OPTION_SYSTEMS), &sweep->system_names,
+    if (ff__specs_split(ff__options_text(options, FF__OPTION_SYSTEMS), &sweep->matrix.systems,
                         &error))
         return ff__options_complain(options, FF__OPTION_SYSTEMS, error.message);
     int status = 0;
-    for (unsigned i = 0; i < sweep->system_names.count && !status; i++)
-        status = check_system(sweep->system_names.items[i]);
+    for (unsigned i = 0; i < sweep->matrix.systems.count && !status; i++)
+        status = check_system(sweep->matrix.systems.items[i]);
     return status;
 }
 
@@ -94,9 +94,10 @@ static int read_gpus(const struct ff__options *options, struct ff__sweep *sweep)
         return ff__options_complain(options, FF__OPTION_GPU, error.message);
     int status = 0;
     sweep->gpus = ff__must(calloc(names.count, sizeof *sweep->gpus));
-    for (; sweep->gpu_count < names.count && !status; sweep->gpu_count++) {
-        struct ff__gpu *gpu = &sweep->gpus[sweep->gpu_count];
-        status = ff__find_gpu(names.items[sweep->gpu_count], FF__EXIT_USAGE, gpu);
+    for (unsigned i = 0; i < names.count && !status; i++) {
+        struct ff__gpu *gpu = &sweep->gpus[i];
+        status = ff__find_gpu(names.items[i], FF__EXIT_USAGE, gpu);
+        ff__words_add(&sweep->matrix.devices, ff__text("%s", gpu->name));
         if (sweep->curve)
             gpu->granule = FF_PAGE_SIZE;
     }
@@ -118,7 +119,8 @@ static int read_machine(const struct ff__options *options, struct ff__sweep *swe
     sweep->gpus = ff__must(calloc(1, sizeof *sweep->gpus));
     if (ff__machine_read(name, folder, sweep->machine, &error))
         return ff__options_complain(options, FF__OPTION_MACHINE, error.message);
-    sweep->gpus[sweep->gpu_count++] = sweep->machine->gpu;
+    sweep->gpus[0] = sweep->machine->gpu;
+    ff__words_add(&sweep->matrix.devices, ff__text("%s", sweep->gpus[0].name));
     return 0;
 }
 
@@ -148,12 +150,6 @@ static int read_beside(const struct ff__options *options, struct ff__sweep *swee
 
 /* ---- memory ---- */
 
-static void add_budget(struct ff__sweep *sweep, char *text, const struct ff__amount *amount) {
-    sweep->budgets =
-        ff__must(realloc(sweep->budgets, (sweep->budget_count + 1) * sizeof *sweep->budgets));
-    sweep->budgets[sweep->budget_count++] = (struct ff__budget){text, *amount};
-}
-
 static int add_memory(const struct ff__options *options, const char *text,
                       struct ff__sweep *sweep) {
     struct ff__amount amount = {0};
@@ -162,20 +158,20 @@ static int add_memory(const struct ff__options *options, const char *text,
         return ff__options_complain(options, FF__OPTION_MEMORY,
                                     "each must be a size, such as 256M, a share of the footprint, "
                                     "such as 66%, or device");
-    add_budget(sweep, ff__text("%s", text), &amount);
+    ff__matrix_add_budget(&sweep->matrix, ff__text("%s", text), &amount);
     return 0;
 }
 
 /* Less than a device allocates at once is none: that shows before anything is run. */
 static int check_budgets(const struct ff__options *options, const struct ff__sweep *sweep) {
-    for (unsigned i = 0; i < sweep->budget_count; i++)
-        for (unsigned j = 0; j < sweep->gpu_count; j++) {
-            uint64_t bytes = sweep->budgets[i].amount.bytes,
+    for (unsigned i = 0; i < sweep->matrix.budget_count; i++)
+        for (unsigned j = 0; j < sweep->matrix.devices.count; j++) {
+            uint64_t bytes = sweep->matrix.budgets[i].amount.bytes,
                      least = ff__gpu_least_memory(&sweep->gpus[j]);
             if (bytes == 0 || (bytes >= least && bytes <= MEMORY_MAX))
                 continue;
             char *expected = ff__text("%s: must be %llu to %llu bytes for %s",
-                                      sweep->budgets[i].text, (unsigned long long)least,
+                                      sweep->matrix.budgets[i].text, (unsigned long long)least,
                                       (unsigned long long)MEMORY_MAX, sweep->gpus[j].name);
             int status = ff__options_complain(options, FF__OPTION_MEMORY, expected);
             free(expected);
@@ -191,7 +187,7 @@ static int add_oversubscription(const struct ff__options *options, const char *t
         return ff__options_complain(options, FF__OPTION_OVERSUBSCRIBE,
                                     "each must be a share of the memory, such as 110%");
     amount.share = 1 / amount.share;
-    add_budget(sweep, ff__text("%s over", text), &amount);
+    ff__matrix_add_budget(&sweep->matrix, ff__text("%s over", text), &amount);
     return 0;
 }
 
@@ -225,18 +221,18 @@ static int read_names(const struct ff__options *options, struct ff__sweep *sweep
     char *all = NULL;
     for (int i = 0; i < options->word_count; i++) {
         if (sweep->traces) {
-            ff__words_add(&sweep->workloads, ff__text("%s", options->words[i]));
+            ff__words_add(&sweep->matrix.subjects, ff__text("%s", options->words[i]));
             continue;
         }
         char *longer = ff__text("%s%s%s", all ? all : "", all ? "," : "", options->words[i]);
         free(all);
         all = longer;
     }
-    int status = all ? ff__specs_split(all, &sweep->workloads, &error) : 0;
+    int status = all ? ff__specs_split(all, &sweep->matrix.subjects, &error) : 0;
     free(all);
     if (status)
         return ff__complain(FF__EXIT_USAGE, "%s", error.message);
-    if (sweep->workloads.count == 0)
+    if (sweep->matrix.subjects.count == 0)
         return ff__complain(FF__EXIT_USAGE,
                             sweep->traces ? "no trace to replay; name one: farfault replay FILE"
                                           : "no workload; see farfault list workloads");
@@ -257,7 +253,7 @@ static int refuse_ranking(const struct ff__sweep *sweep, const char *path) {
                             "%s: has only the faults of a run under one system, which are no curve "
                             "of accesses: record it with --touches, or say --anyway",
                             path);
-    if (sweep->anyway || sweep->system_names.count < 2)
+    if (sweep->anyway || sweep->matrix.systems.count < 2)
         return 0;
     return ff__complain(FF__EXIT_USAGE,
                         "%s: has only the faults of a run under one system, and cannot rank "
@@ -266,9 +262,9 @@ static int refuse_ranking(const struct ff__sweep *sweep, const char *path) {
 }
 
 static int read_infos(struct ff__sweep *sweep) {
-    sweep->infos = ff__must(calloc(sweep->workloads.count, sizeof *sweep->infos));
-    for (unsigned i = 0; i < sweep->workloads.count && sweep->traces; i++) {
-        const char *path = sweep->workloads.items[i];
+    sweep->infos = ff__must(calloc(sweep->matrix.subjects.count, sizeof *sweep->infos));
+    for (unsigned i = 0; i < sweep->matrix.subjects.count && sweep->traces; i++) {
+        const char *path = sweep->matrix.subjects.items[i];
         struct ff_trace_reader *reader;
         struct ff_error error = {""};
         int status = ff_trace_open(path, &reader, &sweep->infos[i], &error);
@@ -284,23 +280,25 @@ static int read_infos(struct ff__sweep *sweep) {
 
 /* Opened once beforehand: what is wrong with any of them shows before the first runs. */
 static int read_footprints(struct ff__sweep *sweep) {
-    sweep->footprints = ff__must(calloc(sweep->workloads.count, sizeof *sweep->footprints));
-    for (unsigned i = 0; i < sweep->workloads.count; i++) {
-        const struct ff__subject subject = {sweep->workloads.items[i], sweep->traces,
+    sweep->matrix.footprints =
+        ff__must(calloc(sweep->matrix.subjects.count, sizeof *sweep->matrix.footprints));
+    for (unsigned i = 0; i < sweep->matrix.subjects.count; i++) {
+        const struct ff__subject subject = {sweep->matrix.subjects.items[i], sweep->traces,
                                             sweep->study.seed};
         struct ff__workload *workload;
         struct ff_error error = {""};
         int status = ff__subject_open(&subject, &workload, &error);
-        if (status == -ENOENT && !sweep->traces && access(sweep->workloads.items[i], R_OK) == 0)
+        if (status == -ENOENT && !sweep->traces &&
+            access(sweep->matrix.subjects.items[i], R_OK) == 0)
             return ff__complain(FF__EXIT_USAGE,
                                 "%s is a file, not a workload; if it is a trace: farfault replay "
                                 "%s",
-                                sweep->workloads.items[i], sweep->workloads.items[i]);
+                                sweep->matrix.subjects.items[i], sweep->matrix.subjects.items[i]);
         if (status)
             return ff__complain(sweep->traces || status == -ENOMEM ? FF__EXIT_FAILURE
                                                                    : FF__EXIT_USAGE,
                                 "%s", error.message[0] ? error.message : strerror(-status));
-        sweep->footprints[i] = ff__workload_footprint(workload);
+        sweep->matrix.footprints[i] = ff__workload_footprint(workload);
         ff__workload_close(workload);
     }
     return 0;
@@ -310,8 +308,8 @@ static int read_footprints(struct ff__sweep *sweep) {
 
 static int check_files(const struct ff__options *options, struct ff__sweep *sweep) {
     sweep->trace = options->text[FF__OPTION_TRACE];
-    if (sweep->trace && (sweep->workloads.count > 1 || sweep->gpu_count > 1 ||
-                         sweep->system_names.count > 1 || sweep->budget_count > 1))
+    if (sweep->trace && (sweep->matrix.subjects.count > 1 || sweep->matrix.devices.count > 1 ||
+                         sweep->matrix.systems.count > 1 || sweep->matrix.budget_count > 1))
         return ff__options_complain(options, FF__OPTION_TRACE,
                                     "a trace is of one run: name one workload, one system, one "
                                     "size of memory and one device");
@@ -361,6 +359,7 @@ int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sw
         .anyway = number[FF__OPTION_ANYWAY],
         .check = number[FF__OPTION_CHECK],
     };
+    ff__sweep_init(out);
     int status = out->curve ? check_curve(options, out) : 0;
     if (!status)
         status = read_systems(options, out);
@@ -381,7 +380,6 @@ int ff__sweep_read(const struct ff__options *options, bool traces, struct ff__sw
         status = read_infos(out);
     if (!status)
         status = read_footprints(out);
-    out->line_count = FF__SWEEP_SYSTEMS + out->system_names.count * out->budget_count;
     return status;
 }
 

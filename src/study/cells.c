@@ -111,13 +111,12 @@ json_t *ff__study_get(struct ff__store *store, const struct ff__store_key *key) 
     return NULL;
 }
 
-void ff__study_put_results(struct ff__store *store, const json_t *results) {
+void ff__study_put_results(struct ff__store *store, const char *command, const json_t *results) {
     struct ff_error error;
     if (!store)
         return;
     char *text = ff__must(json_dumps(results, JSON_COMPACT | JSON_REAL_PRECISION(17)));
-    if (ff__store_set_results(store, json_string_value(json_object_get(results, "command")), text,
-                              &error))
+    if (ff__store_set_results(store, command, text, &error))
         ff__complain(0, "the results could not be kept: %s", error.message);
     free(text);
 }

@@ -64,7 +64,7 @@ void ff__study_put(struct ff__store *store, const struct ff__store_key *key, dou
 json_t *ff__study_get(struct ff__store *store, const struct ff__store_key *key);
 
 /* Keeps the results of the whole command, for farfault report. */
-void ff__study_put_results(struct ff__store *store, const json_t *results);
+void ff__study_put_results(struct ff__store *store, const char *command, const json_t *results);
 
 /* Opens study->store: `path`, or a file in the user's cache that is named for the paper; `policy`:
  * a file with more policies, or NULL. Says in one line on stderr if nothing can be kept: 0 then,

@@ -316,15 +316,19 @@ int ff__store_set_results(struct ff__store *store, const char *command, const ch
     return status;
 }
 
-json_t *ff__store_results(struct ff__store *store) {
+json_t *ff__store_results(struct ff__store *store, unsigned *alike) {
+    static const char newest[] = "SELECT results, (SELECT count(*) FROM whole AS other"
+                                 " WHERE other.results = whole.results) AS alike"
+                                 " FROM whole ORDER BY made DESC, rowid DESC LIMIT 1";
     json_t *rows, *results = NULL;
     struct ff_error error;
-    if (ff__store_query(store, "SELECT results FROM whole ORDER BY made DESC, rowid DESC LIMIT 1",
-                        0, &rows, &error))
+    if (ff__store_query(store, newest, 0, &rows, &error))
         return NULL;
-    const char *text = json_string_value(json_object_get(json_array_get(rows, 0), "results"));
+    const json_t *row = json_array_get(rows, 0);
+    const char *text = json_string_value(json_object_get(row, "results"));
     if (text)
         results = json_loads(text, 0, NULL);
+    *alike = (unsigned)json_integer_value(json_object_get(row, "alike"));
     json_decref(rows);
     return results;
 }
@@ -356,7 +360,16 @@ int ff__store_merge(struct ff__store *store, const char *path, struct ff_error *
         " FROM other.run JOIN other.build AS theirs ON other.run.build = theirs.id"
         " JOIN main.build AS own ON own.program = theirs.program AND own.machine = theirs.machine"
         " ORDER BY other.run.id;"
-        "COMMIT; DETACH other";
+        "COMMIT";
+    static const char results[] =
+        WHOLE "INSERT INTO whole(build, command, made, results)"
+              " SELECT own.id, command, made, results"
+              " FROM other.whole JOIN other.build AS theirs ON other.whole.build = theirs.id"
+              " JOIN main.build AS own ON own.program = theirs.program"
+              " AND own.machine = theirs.machine WHERE true"
+              " ON CONFLICT(build, command) DO UPDATE SET made = excluded.made,"
+              " results = excluded.results WHERE excluded.made > whole.made";
+    struct ff_error none;
     struct ff__store *other; /* whatever is wrong with it, in a line with its name */
     int status = ff__store_open(path, false, &other, error);
     if (status)
@@ -364,6 +377,10 @@ int ff__store_merge(struct ff__store *store, const char *path, struct ff_error *
     status = attach(store, path, error);
     if (!status)
         status = run(store, sql, error);
+    if (!status)
+        run(store, results, &none); /* which files of older versions lack */
+    if (!status)
+        status = run(store, "DETACH other", error);
     ff__store_close(other);
     return status;
 }

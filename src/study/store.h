@@ -44,14 +44,19 @@ void *ff__store_find(struct ff__store *store, const struct ff__store_key *key, s
 int ff__store_add(struct ff__store *store, const struct ff__store_key *key, double seconds,
                   const void *result, size_t size, struct ff_error *error);
 
-/* Adds the runs of another file that this one lacks. */
+/* Adds the runs of another file that this one lacks, and its whole results if they are newer. */
 int ff__store_merge(struct ff__store *store, const char *path, struct ff_error *error);
 
 /* Keeps the results of a whole command (data/schema/results.json), in place of the last ones of the
- * same command and build. The newest of any; the caller owns them. NULL: there are none. */
+ * same command and build. Of a part of one, `command` "sim 1/3", they are its `arguments`, words,
+ * and `parts`, how many there are. */
 int ff__store_set_results(struct ff__store *store, const char *command, const char *results,
                           struct ff_error *error);
-json_t *ff__store_results(struct ff__store *store);
+
+/* The newest of any, and how many are the same as these; the caller owns them. NULL: there are
+ * none.
+ */
+json_t *ff__store_results(struct ff__store *store, unsigned *alike);
 
 /* The rows of a query, as an array of objects with its columns; the caller owns it. `build`: what
  * ?1 stands for. The tables are

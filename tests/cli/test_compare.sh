@@ -32,6 +32,21 @@ passive|-|-|pthread pthread| --size 1048576 --check
 -|auto|52428800|pthread pthread| --size 1048576 --check
 END
 cmp -s log expected || fail "not run as it should be: $(diff log expected)"
+sed -n 1,6p out >table
+cat >expected <<END
+atax, footprint 100 MiB
+  system            memory  seconds      min-max  x in-memory  faults  MiB in  MiB out  hit rate\
+  verified
+  plain                  -    1.000  1.000-1.000        1.00x       -       -        -         -\
+  yes
+  in-memory        156 MiB    1.000  1.000-1.000        1.00x    1000     2.0      1.0    50.0 %\
+  yes
+  demand            50 MiB    4.000  4.000-4.000        4.00x    1000     2.0      1.0    50.0 %\
+  yes
+  nvidia            50 MiB    2.000  2.000-2.000        2.00x    1000     2.0      1.0    50.0 %\
+  yes
+END
+cmp -s table expected || fail "another table: $(diff table expected)"
 has out 'atax, footprint 100 MiB'
 has out 'in-memory        156 MiB'
 has out '4.000-4.000'

@@ -99,6 +99,14 @@ status 0 repro ./mine.json
 has out "gain: Gain"
 grep -q '^  HS  *1\.500  *[0-9.]* ' out || fail "no published value of the program: $(cat out)"
 grep -q '^  all programs  *2  *[0-9.]* ' out || fail "no published value of all: $(cat out)"
+! grep -q '(>' out || fail "a tolerance that nobody gave: $(cat out)"
+rules='{"rows": "H?", "percent": 0.01}, {"tables": "x*", "percent": 9}'
+sed "s/^ \"defaults\"/ \"tolerances\": [$rules],&/" mine.json >strict.json
+status 0 repro strict.json
+grep -q '^  HS  *1\.500 .*(> 0\.01) [-+]' out || fail "not out of its tolerance: $(cat out)"
+[ "$(grep -c '(>' out)" -eq 1 ] || fail "out of a tolerance of another row: $(cat out)"
+status 0 repro strict.json --json
+json out false tables 0 rows 0 within
 status 0 repro mine.json --json
 json out mine name
 faster=$("$json_get" out tables 0 rows 1 ours)

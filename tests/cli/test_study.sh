@@ -33,10 +33,16 @@ for part in 1 2 3; do
     ! grep -q 'geometric means' out || fail "a part has shown a table: $(cat out)"
 done
 status 0 study merge all.study part1.study part2.study part3.study
+cp all.study alone.study
+status 0 report alone.study --text
+cp out alone
 status 0 study show all.study --json=all.json
 cp all.study again.study
 status 0 $matrix --study again.study
 cmp -s out whole || fail "what was put together differs: $(cat out)"
+status 0 report again.study --text
+sed 's/alone\.study/again.study/' alone | cmp -s - out ||
+    fail "alone its report differs: $(cat alone)"
 status 0 study show again.study --json=again.json
 [ "$("$json_get" again.json runs)" = "$("$json_get" all.json runs)" ] ||
     fail "the parts do not have all runs: $("$json_get" all.json runs)"

@@ -162,30 +162,29 @@ static void test_pool(void **state) {
 
 /* ---- a sweep made by hand ---- */
 
-static struct ff__budget budget(const char *text) {
-    struct ff__budget out = {.text = ff__text("%s", text)};
+static void add_budget(struct ff__sweep *sweep, const char *text) {
+    struct ff__amount amount = {0};
     if (strcmp(text, "device") != 0)
-        assert_int_equal(ff__amount_parse(text, &out.amount), 0);
-    return out;
+        assert_int_equal(ff__amount_parse(text, &amount), 0);
+    ff__matrix_add_budget(&sweep->matrix, ff__text("%s", text), &amount);
 }
 
 static void make_sweep(struct ff__sweep *sweep, unsigned jobs) {
-    static const char *const gpus[] = {"v100-16g", "gtx1080ti"};
-    *sweep = (struct ff__sweep){.study = {.seed = 1, .jobs = jobs}, .devices = 1, .gpu_count = 2};
-    sweep->workloads = ff__words_split("64,10,33");
-    sweep->system_names = ff__words_split("demand,nvidia");
-    sweep->footprints = calloc(3, sizeof *sweep->footprints);
+    *sweep = (struct ff__sweep){.study = {.seed = 1, .jobs = jobs}, .devices = 1};
+    sweep->matrix.subjects = ff__words_split("64,10,33");
+    sweep->matrix.systems = ff__words_split("demand,nvidia");
+    sweep->matrix.footprints = calloc(3, sizeof *sweep->matrix.footprints);
     for (unsigned i = 0; i < 3; i++)
-        sweep->footprints[i] = (uint64_t)atoi(sweep->workloads.items[i]) << 20;
+        sweep->matrix.footprints[i] = (uint64_t)atoi(sweep->matrix.subjects.items[i]) << 20;
+    sweep->matrix.devices = ff__words_split("v100-16g,gtx1080ti");
     sweep->gpus = calloc(2, sizeof *sweep->gpus);
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(ff__gpu_read(gpus[i], GPUS, &sweep->gpus[i], NULL), 0);
-    sweep->budgets = calloc(3, sizeof *sweep->budgets);
-    sweep->budgets[0] = budget("50%");
-    sweep->budgets[1] = budget("12.3M");
-    sweep->budgets[2] = budget("device");
-    sweep->budget_count = 3;
-    sweep->line_count = 7;
+        assert_int_equal(ff__gpu_read(sweep->matrix.devices.items[i], GPUS, &sweep->gpus[i], NULL),
+                         0);
+    static const char *const budgets[] = {"50%", "12.3M", "device"};
+    for (unsigned i = 0; i < 3; i++)
+        add_budget(sweep, budgets[i]);
+    ff__sweep_init(sweep);
 }
 
 static void test_places(void **state) {
@@ -193,23 +192,34 @@ static void test_places(void **state) {
     struct ff__sweep sweep;
     make_sweep(&sweep, 1);
     for (unsigned cell = 0; cell < 42; cell++) {
-        struct ff__sweep_place place = ff__sweep_place(&sweep, cell);
-        assert_int_equal(ff__sweep_cell(&sweep, place.workload, place.gpu, place.line), cell);
+        struct ff__matrix_place place = ff__matrix_place(&sweep.matrix, cell);
+        assert_int_equal(ff__matrix_cell(&sweep.matrix, place.subject, place.device, place.line),
+                         cell);
         if (place.line)
-            assert_int_equal(ff__sweep_line(&sweep, place.system, place.budget), place.line);
+            assert_int_equal(ff__matrix_line(&sweep.matrix, place.system, place.budget),
+                             place.line);
         else
             assert_int_equal(place.memory, 0);
     }
     /* blocks are rounded, pages are not */
-    unsigned half = ff__sweep_line(&sweep, 1, 0), some = ff__sweep_line(&sweep, 1, 1),
-             all = ff__sweep_line(&sweep, 1, 2);
-    assert_int_equal(ff__sweep_place(&sweep, ff__sweep_cell(&sweep, 2, 0, half)).memory, 16 << 20);
-    assert_int_equal(ff__sweep_place(&sweep, ff__sweep_cell(&sweep, 2, 1, half)).memory, 33u << 19);
-    assert_int_equal(ff__sweep_place(&sweep, ff__sweep_cell(&sweep, 2, 0, some)).memory, 12 << 20);
-    assert_int_equal(ff__sweep_place(&sweep, ff__sweep_cell(&sweep, 2, 1, some)).memory,
-                     (uint64_t)(12.3 * 256) * 4096);
-    assert_int_equal(ff__sweep_place(&sweep, ff__sweep_cell(&sweep, 2, 0, all)).memory, UINT64_C(16)
-                                                                                            << 30);
+    unsigned half = ff__matrix_line(&sweep.matrix, 1, 0),
+             some = ff__matrix_line(&sweep.matrix, 1, 1),
+             all = ff__matrix_line(&sweep.matrix, 1, 2);
+    assert_int_equal(
+        ff__matrix_place(&sweep.matrix, ff__matrix_cell(&sweep.matrix, 2, 0, half)).memory,
+        16 << 20);
+    assert_int_equal(
+        ff__matrix_place(&sweep.matrix, ff__matrix_cell(&sweep.matrix, 2, 1, half)).memory,
+        33u << 19);
+    assert_int_equal(
+        ff__matrix_place(&sweep.matrix, ff__matrix_cell(&sweep.matrix, 2, 0, some)).memory,
+        12 << 20);
+    assert_int_equal(
+        ff__matrix_place(&sweep.matrix, ff__matrix_cell(&sweep.matrix, 2, 1, some)).memory,
+        (uint64_t)(12.3 * 256) * 4096);
+    assert_int_equal(
+        ff__matrix_place(&sweep.matrix, ff__matrix_cell(&sweep.matrix, 2, 0, all)).memory,
+        UINT64_C(16) << 30);
     ff__sweep_free(&sweep);
 }
 
@@ -246,16 +256,16 @@ static void test_means(void **state) {
     struct ff__sweep sweep;
     make_sweep(&sweep, 2);
     assert_int_equal(ff__sweep_run(&sweep), 0);
-    struct ff__sweep_mean baseline = ff__sweep_mean(&sweep, 0, 0, 0);
-    struct ff__sweep_mean mean = ff__sweep_mean(&sweep, 0, 1, 0);
+    struct ff__matrix_mean baseline = ff__matrix_mean(&sweep.matrix, 0, 0, 0);
+    struct ff__matrix_mean mean = ff__matrix_mean(&sweep.matrix, 0, 1, 0);
     assert_int_equal(mean.count, 3);
     check_near(baseline.faster, 1, 1e-9);
     check_near(mean.faster, 2, 1e-9);
     check_near(mean.slowdown, cbrt(2 * 1 * 2), 1e-9); /* 10 of 20 MiB is 6 blocks of 2 */
     check_near(baseline.slowdown, 2 * mean.slowdown, 1e-9);
-    unsigned cell = ff__sweep_cell(&sweep, 0, 0, ff__sweep_line(&sweep, 1, 0));
+    unsigned cell = ff__matrix_cell(&sweep.matrix, 0, 0, ff__matrix_line(&sweep.matrix, 1, 0));
     check_near(ff__sweep_coverage(&sweep, cell), 0.5, 1e-9);
-    assert_true(isnan(ff__sweep_coverage(&sweep, ff__sweep_cell(&sweep, 0, 0, 0))));
+    assert_true(isnan(ff__sweep_coverage(&sweep, ff__matrix_cell(&sweep.matrix, 0, 0, 0))));
     ff__sweep_free(&sweep);
 }
 
@@ -264,15 +274,15 @@ static void test_failure(void **state) {
     (void)state;
     struct ff__sweep sweep;
     make_sweep(&sweep, 3);
-    sweep.budgets[1].amount = (struct ff__amount){.bytes = 2 << 20};
+    sweep.matrix.budgets[1].amount = (struct ff__amount){.bytes = 2 << 20};
     assert_int_equal(ff__sweep_run(&sweep), 1);
-    unsigned bad = ff__sweep_cell(&sweep, 1, 1, ff__sweep_line(&sweep, 1, 1));
+    unsigned bad = ff__matrix_cell(&sweep.matrix, 1, 1, ff__matrix_line(&sweep.matrix, 1, 1));
     assert_false(ff__sweep_at(&sweep, bad)->good);
     assert_string_equal(ff__sweep_at(&sweep, bad)->reason, "too little");
     assert_true(ff__sweep_at(&sweep, bad + 1)->good);
-    assert_true(isnan(ff__sweep_slowdown(&sweep, bad)));
-    assert_int_equal(ff__sweep_mean(&sweep, 1, 1, 1).count, 0);
-    assert_true(isnan(ff__sweep_mean(&sweep, 1, 1, 1).slowdown));
+    assert_true(isnan(ff__matrix_slowdown(&sweep.matrix, bad)));
+    assert_int_equal(ff__matrix_mean(&sweep.matrix, 1, 1, 1).count, 0);
+    assert_true(isnan(ff__matrix_mean(&sweep.matrix, 1, 1, 1).slowdown));
     ff__sweep_free(&sweep);
 }
 

@@ -19,11 +19,11 @@ static void read_lines(char *text, struct ff__options *options) {
 }
 
 static void check_sweep(const struct ff__sweep *sweep) {
-    FUZZ_EXPECT(sweep->workloads.count == 1 && sweep->footprints[0] > 0 && sweep->gpu_count > 0);
+    FUZZ_EXPECT(sweep->matrix.subjects.count == 1 && sweep->matrix.footprints[0] > 0 &&
+                sweep->matrix.devices.count > 0);
     FUZZ_EXPECT(sweep->devices >= 1 && sweep->devices <= 8 && sweep->study.jobs >= 1);
-    FUZZ_EXPECT(sweep->line_count == 1 + sweep->system_names.count * sweep->budget_count);
-    for (unsigned i = 0; i < sweep->budget_count; i++) {
-        const struct ff__amount *amount = &sweep->budgets[i].amount;
+    for (unsigned i = 0; i < sweep->matrix.budget_count; i++) {
+        const struct ff__amount *amount = &sweep->matrix.budgets[i].amount;
         FUZZ_EXPECT(amount->share >= 0 && amount->share < 1e18);
     }
 }

@@ -43,20 +43,7 @@ static void add_table(struct golden *golden, const json_t *table) {
 
 /* ---- how far our numbers may be from the published ones ---- */
 
-/* In percent. Asked for are 10 of faults and pages, and 25 of times and of all of bfs; what misses
- * that is in docs/results/sim.md. */
-static double limit_of(const char *table, const char *row) {
-    const char *metric = strchr(table, '.') + 1;
-    bool bfs = strstr(row, " bfs") != NULL, programs = strncmp(table, "programs", 8) == 0;
-    if (strcmp(metric, "thrashed") == 0)
-        return INFINITY;
-    if (programs)
-        return 40;
-    if (bfs)
-        return strncmp(table, "reserve", 7) == 0 ? 70 : 30;
-    return strcmp(metric, "time") == 0 ? 25 : 15;
-}
-
+/* In percent; of single rows it is what the file says. */
 static double mean_limit_of(const char *table) {
     if (strstr(table, ".thrashed"))
         return INFINITY;
@@ -66,14 +53,14 @@ static double mean_limit_of(const char *table) {
 static unsigned is_far(const char *table, const char *row, double paper, double ours,
                        double limit) {
     double deviation = 100 * fabs(ours / paper - 1);
-    if (deviation <= limit)
+    if (isnan(limit) || deviation <= limit)
         return 0;
     print_message("%s %s: %g, published %g: more than %g %% off\n", table, row, ours, paper, limit);
     return 1;
 }
 
 /* How many rows are too far off, and means over the rows that both have. */
-static unsigned count_far(const json_t *table) {
+static unsigned count_far(const json_t *published, const json_t *table) {
     const char *id = ff__repro_text(table, "id");
     double logs_of_paper = 0, logs_of_ours = 0;
     unsigned far = 0, count = 0;
@@ -83,7 +70,7 @@ static unsigned count_far(const json_t *table) {
         const char *name = ff__repro_text(row, "name");
         double paper = ff__repro_number(row, "paper"), ours = ff__repro_number(row, "ours");
         if (paper > 0 && !isnan(ours))
-            far += is_far(id, name, paper, ours, limit_of(id, name));
+            far += is_far(id, name, paper, ours, ff__repro_tolerance(published, id, name));
         if (!(paper > 0) || !(ours > 0))
             continue;
         logs_of_paper += log(paper);
@@ -125,8 +112,10 @@ static void test_uvmsmart(void **state) {
     if (in_part)
         json_array_foreach(json_object_get(published, "tables"), i, table)
             cut(table, "rows", "program", programs);
+    json_incref(published);
     json_t *tables = check("uvmsmart", ff__repro_file, published, in_part);
-    json_array_foreach(tables, i, table) far += count_far(table);
+    json_array_foreach(tables, i, table) far += count_far(published, table);
+    json_decref(published);
     json_decref(tables);
     assert_int_equal(far, 0);
 }

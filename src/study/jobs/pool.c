@@ -87,7 +87,23 @@ static void follow(struct ff__jobs *state) {
     pthread_mutex_unlock(&state->lock);
 }
 
+/* One after the other, on this thread: what a job does with signals and children is the process's.
+ */
+static int run_here(const struct ff__job_pool *pool) {
+    struct ff__progress progress;
+    ff__progress_start(&progress, pool->count);
+    for (unsigned i = 0; i < pool->count; i++) {
+        progress.done = i;
+        show(pool, &progress, i);
+        pool->job(pool->self, i);
+        hand_over(pool, &progress, i);
+    }
+    return 0;
+}
+
 int ff__pool_run(const struct ff__job_pool *pool) {
+    if (pool->threads == 1 && !pool->begin)
+        return run_here(pool);
     struct ff__jobs state = {
         .pool = pool,
         .lock = PTHREAD_MUTEX_INITIALIZER,

@@ -20,8 +20,8 @@ struct ff__job_pool {
     void *self;
 };
 
-/* Returns when all have ended: 0, or an exit status, with a line on stderr, if not one thread could
- * be started. */
+/* Returns when all have ended; with one thread, and nobody to help, that is the calling one. 0, or
+ * an exit status, with a line on stderr, if not one thread could be started. */
 int ff__pool_run(const struct ff__job_pool *pool);
 
 /* Does jobs on the calling thread until none is left, or `job`, which has done this one, says that

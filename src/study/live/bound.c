@@ -1,72 +1,28 @@
 /* Lower bounds in a comparison: what a program must move at least, and the time that this takes. */
 #include "study/live/compare.h"
 
-#include "study/live/copy_rate.h"
 #include "study/outputs.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define MIB 1048576.0
 
-/* ---- finding them ---- */
-
-static int find_all(const struct ff__comparison *comparison, unsigned program,
-                    const struct ff__touches *touches, struct ff__limit *limits) {
-    int status = 0;
-    for (unsigned amount = 0; amount < comparison->amount_texts.count && !status; amount++) {
-        uint64_t memory = ff__line_memory(comparison, program, ff__line_of(comparison, 0, amount));
-        status = ff__bound_find(touches, FF__ORDER_ANY, memory, &limits[amount].bound);
-        if (!status)
-            status = ff__bound_find(touches, FF__ORDER_RECORDED, memory, &limits[amount].reference);
-        if (!touches->parallel)
-            limits[amount].bound = limits[amount].reference;
-    }
-    return status;
-}
-
-void ff__limits_read(struct ff__comparison *comparison, unsigned program, const char *trace) {
-    struct ff__limits *limits = &comparison->outcomes[program].limits;
-    struct ff__touches touches;
-    struct ff_error error;
-    int status = ff__touches_read(trace, &touches, &error);
-    if (status) {
-        snprintf(limits->reason, sizeof limits->reason, "%.150s", error.message);
-        ff__touches_free(&touches);
-        return;
-    }
-    limits->parallel = touches.parallel;
-    limits->items = ff__must(calloc(comparison->amount_texts.count, sizeof *limits->items));
-    status = find_all(comparison, program, &touches, limits->items);
-    ff__touches_free(&touches);
-    if (!status)
-        return;
-    snprintf(limits->reason, sizeof limits->reason, "%s", strerror(-status));
-    ff__limits_free(limits);
-}
-
-void ff__limits_free(struct ff__limits *limits) {
-    free(limits->items);
-    limits->items = NULL;
-}
-
-void ff__limits_time_link(struct ff__limits *limits, const struct ff_link *link) {
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    double rate;
-    if (ff__copy_rate(cpus > 1 ? (unsigned)cpus : 1, &rate))
-        return;
-    if (link->bytes_per_second > 0 && rate > link->bytes_per_second)
-        rate = link->bytes_per_second;
-    limits->rate = rate > limits->rate ? rate : limits->rate;
+uint64_t ff__limits_memory(const struct ff__comparison *comparison, unsigned program,
+                           unsigned budget) {
+    const struct ff__matrix *matrix = &comparison->matrix;
+    return ff__matrix_place(matrix,
+                            ff__matrix_cell(matrix, program, 0, ff__matrix_line(matrix, 0, budget)))
+        .memory;
 }
 
 /* ---- times ---- */
 
-double ff__limit_seconds(const struct ff__outcome *outcome, const struct ff__bound *bound,
-                         const char **why) {
+/* Seconds that moving so much takes at least, or the in-memory time if that is longer; `why`: which
+ * of them it is. NaN: there is no in-memory time. */
+static double limit_seconds(const struct ff__outcome *outcome, const struct ff__bound *bound,
+                            const char **why) {
     const struct ff__result *ideal = &outcome->lines[FF__LINE_IN_MEMORY];
     double rate = outcome->limits.rate;
     if (!ff__result_usable(ideal) || rate <= 0)
@@ -84,24 +40,41 @@ double ff__limit_seconds(const struct ff__outcome *outcome, const struct ff__bou
     return seconds;
 }
 
+struct ff__mean ff__limits_above(const struct ff__comparison *comparison,
+                                 const struct ff__matrix_place *place) {
+    struct ff__mean mean = {0};
+    for (unsigned program = 0; program < comparison->programs.count; program++) {
+        const struct ff__outcome *outcome = &comparison->outcomes[program];
+        const struct ff__result *result = &outcome->lines[place->line];
+        const char *why;
+        if (!outcome->limits.items || !ff__result_usable(result))
+            continue;
+        double seconds = limit_seconds(outcome, &outcome->limits.items[place->budget].bound, &why);
+        if (!isnan(seconds))
+            ff__mean_add(&mean, ff__result_median(result) / seconds);
+    }
+    return mean;
+}
+
 enum better { BETTER_NOT, BETTER_BYTES, BETTER_TIME };
 
 /* Whether the line is better than the lower bound: in bytes, of any of its runs, which proves the
  * bound wrong; or in its median time alone. */
 static enum better limit_beaten(const struct ff__comparison *comparison, unsigned program,
                                 unsigned line) {
+    const unsigned budget = (line - FF__LINE_SYSTEMS) / comparison->matrix.systems.count;
     const struct ff__outcome *outcome = &comparison->outcomes[program];
     const struct ff__result *result = &outcome->lines[line];
     const char *why;
     if (!outcome->limits.items || !ff__result_usable(result))
         return BETTER_NOT;
-    const struct ff__bound *bound = &outcome->limits.items[ff__line_amount(comparison, line)].bound;
+    const struct ff__bound *bound = &outcome->limits.items[budget].bound;
     for (unsigned run = 0; run < result->count; run++)
         if (result->runs[run].measures.bytes_in < bound->fetched ||
             result->runs[run].measures.bytes_out < bound->written_back)
             return BETTER_BYTES;
-    return ff__result_median(result) < ff__limit_seconds(outcome, bound, &why) ? BETTER_TIME
-                                                                               : BETTER_NOT;
+    return ff__result_median(result) < limit_seconds(outcome, bound, &why) ? BETTER_TIME
+                                                                           : BETTER_NOT;
 }
 
 /* ---- for people ---- */
@@ -113,7 +86,7 @@ static void add_line(struct ff__table *table, const struct ff__comparison *compa
     const struct ff__result *ideal = &outcome->lines[FF__LINE_IN_MEMORY];
     const char *why = "";
     char size[FF__QUANTITY];
-    double seconds = ff__limit_seconds(outcome, bound, &why);
+    double seconds = limit_seconds(outcome, bound, &why);
     ff__table_cells(table, name, ff__size_text(size, memory), NULL);
     if (isnan(seconds)) {
         ff__table_cells(table, "-", "", "-", NULL);
@@ -123,7 +96,7 @@ static void add_line(struct ff__table *table, const struct ff__comparison *compa
         ff__table_cell(table, "%.2fx", seconds / ff__result_median(ideal));
     }
     ff__table_cell(table, "-");
-    if (ff__compare_pairs(comparison))
+    if (ff__matrix_pairs(&comparison->matrix))
         ff__table_cell(table, "-");
     ff__table_cell(table, "%.1f", (double)bound->fetched / MIB);
     ff__table_cell(table, "%.1f", (double)bound->written_back / MIB);
@@ -133,8 +106,8 @@ static void add_line(struct ff__table *table, const struct ff__comparison *compa
 void ff__limits_add_lines(struct ff__table *table, const struct ff__comparison *comparison,
                           unsigned program) {
     const struct ff__limits *limits = &comparison->outcomes[program].limits;
-    for (unsigned amount = 0; limits->items && amount < comparison->amount_texts.count; amount++) {
-        uint64_t memory = ff__line_memory(comparison, program, ff__line_of(comparison, 0, amount));
+    for (unsigned amount = 0; limits->items && amount < comparison->matrix.budget_count; amount++) {
+        uint64_t memory = ff__limits_memory(comparison, program, amount);
         add_line(table, comparison, program, "lower bound", memory, &limits->items[amount].bound);
         if (limits->parallel)
             add_line(table, comparison, program, "reference", memory,
@@ -146,11 +119,12 @@ void ff__limits_add_lines(struct ff__table *table, const struct ff__comparison *
 static void show_better(const struct ff__comparison *comparison, unsigned program,
                         enum better better, const char *what) {
     const char *separator = "  note: ";
-    for (unsigned line = FF__LINE_SYSTEMS; line < comparison->line_count; line++) {
+    for (unsigned line = FF__LINE_SYSTEMS; line < ff__matrix_lines(&comparison->matrix); line++) {
         if (limit_beaten(comparison, program, line) != better)
             continue;
-        printf("%s%s at %s", separator, ff__line_system(comparison, line),
-               comparison->amount_texts.items[ff__line_amount(comparison, line)]);
+        const struct ff__matrix_place place = ff__matrix_place(
+            &comparison->matrix, ff__matrix_cell(&comparison->matrix, program, 0, line));
+        printf("%s%s at %s", separator, place.system_name, place.share);
         separator = ", ";
     }
     if (separator[0] == ',')
@@ -181,14 +155,12 @@ static json_t *limit_of(const struct ff__comparison *comparison, unsigned progra
     const struct ff__outcome *outcome = &comparison->outcomes[program];
     const struct ff__result *ideal = &outcome->lines[FF__LINE_IN_MEMORY];
     const char *why = NULL;
-    double seconds = ff__limit_seconds(outcome, bound, &why);
+    double seconds = limit_seconds(outcome, bound, &why);
     json_t *limit = ff__must(json_object());
     ff__json_set(limit, "subject", ff__json_text(comparison->programs.items[program].name));
     ff__json_set(limit, "kind", ff__json_text(kind));
-    ff__json_set(limit, "share", ff__json_text(comparison->amount_texts.items[amount]));
-    ff__json_set(
-        limit, "memory",
-        ff__json_count(ff__line_memory(comparison, program, ff__line_of(comparison, 0, amount))));
+    ff__json_set(limit, "share", ff__json_text(comparison->matrix.budgets[amount].text));
+    ff__json_set(limit, "memory", ff__json_count(ff__limits_memory(comparison, program, amount)));
     ff__json_set(limit, "seconds", ff__json_number(seconds));
     ff__json_set(limit, "slowdown",
                  ff__json_number(isnan(seconds) ? seconds : seconds / ff__result_median(ideal)));
@@ -202,9 +174,10 @@ static json_t *limit_of(const struct ff__comparison *comparison, unsigned progra
 static json_t *beaters_of(const struct ff__comparison *comparison, unsigned program,
                           unsigned amount, enum better better) {
     json_t *systems = ff__must(json_array());
-    for (unsigned system = 0; system < comparison->systems.count; system++)
-        if (limit_beaten(comparison, program, ff__line_of(comparison, system, amount)) == better)
-            json_array_append_new(systems, ff__json_text(comparison->systems.items[system]));
+    for (unsigned system = 0; system < comparison->matrix.systems.count; system++)
+        if (limit_beaten(comparison, program,
+                         ff__matrix_line(&comparison->matrix, system, amount)) == better)
+            json_array_append_new(systems, ff__json_text(comparison->matrix.systems.items[system]));
     return systems;
 }
 
@@ -212,7 +185,7 @@ json_t *ff__limits_results(const struct ff__comparison *comparison) {
     json_t *all = ff__must(json_array());
     for (unsigned program = 0; program < comparison->programs.count; program++) {
         const struct ff__limits *limits = &comparison->outcomes[program].limits;
-        for (unsigned amount = 0; limits->items && amount < comparison->amount_texts.count;
+        for (unsigned amount = 0; limits->items && amount < comparison->matrix.budget_count;
              amount++) {
             json_t *limit =
                 limit_of(comparison, program, amount, "lower bound", &limits->items[amount].bound);

@@ -1,20 +1,18 @@
-/* A comparison: programs x lines, a line being a system at a size of memory. compare.c makes it,
- * means.c sums it up, show.c and json.c give it to people and to programs. */
+/* A comparison of programs that really run: a matrix (study/matrix.h) of programs and lines, each
+ * run of a line being a cell of its own. compare.c makes it, cells.c runs it, bound.c has its lower
+ * bounds, show.c and json.c have what only programs tell. */
 #ifndef FF_STUDY_LIVE_COMPARE_H
 #define FF_STUDY_LIVE_COMPARE_H
 
-#include "report/progress.h"
-#include "report/table.h"
-#include "report/text.h"
-#include "study/amount.h"
 #include "study/cells.h"
 #include "study/live/result.h"
-#include "study/paired.h"
+#include "study/matrix.h"
 #include "trace/model/bound.h"
 
-enum { FF__LINE_PLAIN, FF__LINE_IN_MEMORY, FF__LINE_SYSTEMS }; /* systems begin at the third */
+/* The lines without a system. */
+enum { FF__LINE_PLAIN, FF__LINE_IN_MEMORY, FF__LINE_SYSTEMS };
 
-/* What a program must move at least, at one of the amounts. */
+/* What a program must move at least, at one of the sizes of memory. */
 struct ff__limit {
     struct ff__bound bound;     /* whatever the order of the threads */
     struct ff__bound reference; /* in the order of the recording */
@@ -22,7 +20,7 @@ struct ff__limit {
 
 /* What no run of a program can be better than, from a recording of its touches. */
 struct ff__limits {
-    struct ff__limit *items; /* [amount]; NULL: not known */
+    struct ff__limit *items; /* [budget]; NULL: not known */
     char reason[FF__REASON]; /* why not */
     bool parallel;           /* other runs may have another order: the reference is no bound */
     double rate;             /* bytes per second of the link, each way */
@@ -30,7 +28,6 @@ struct ff__limits {
 
 /* What became of one program. */
 struct ff__outcome {
-    uint64_t footprint;
     bool untried; /* it already failed when its footprint was to be learned */
     struct ff__result *lines;
     int output; /* of the first run, or -1 */
@@ -38,74 +35,58 @@ struct ff__outcome {
 };
 
 struct ff__comparison {
-    const char *preload; /* libraries, as LD_PRELOAD has them */
+    struct ff__matrix matrix;     /* its subjects: the programs' names */
+    struct ff__programs programs; /* [subject] */
+    const char *preload;          /* libraries, as LD_PRELOAD has them */
     unsigned devices;
     const struct ff_link *link; /* to the host */
     uint64_t limit_ns;          /* of a run; 0: none */
     const struct ff__outputs *outputs;
-    struct ff__study study; /* where runs are kept */
-    const char *settings;   /* what else decides their results, as text */
-    struct ff__programs programs;
-    struct ff__words systems;
-    struct ff__words amount_texts; /* as given: "66%" */
-    struct ff__amount *amounts;
-    unsigned runs, line_count;
+    struct ff__study study;       /* where runs are kept */
+    const char *settings;         /* what else decides their results, as text */
     bool same_output;             /* commands must print the same in every run */
     bool bound;                   /* lower bounds are wanted */
     struct ff__outcome *outcomes; /* [program] */
-    struct ff__progress progress;
-    int interrupted;         /* the signal that asked us to stop */
-    const char *description; /* of the device */
-    const char *opencl;      /* its version; empty: not needed */
+    int interrupted;              /* the signal that asked us to stop */
+    const char *opencl;           /* its version; empty: not needed */
 };
 
 /* Runs all of it, shows the tables or writes JSON. Returns an exit status. */
 int ff__compare_run(struct ff__comparison *comparison);
 void ff__compare_free(struct ff__comparison *comparison);
 
-/* The run of a line, from 1, if it is kept; run 0 is the one beforehand. The caller owns what is
- * found. And keeps one, unless it is not good. */
-bool ff__trial_find(const struct ff__comparison *comparison, unsigned program, unsigned line,
-                    unsigned run, struct ff__trial *out);
-void ff__trial_keep(const struct ff__comparison *comparison, unsigned program, unsigned line,
-                    unsigned run, const struct ff__trial *trial);
-
-/* What a line is made of. */
-static inline const char *ff__line_system(const struct ff__comparison *comparison, unsigned line) {
-    if (line == FF__LINE_PLAIN)
-        return "plain";
-    if (line == FF__LINE_IN_MEMORY)
-        return "in-memory";
-    return comparison->systems.items[(line - FF__LINE_SYSTEMS) % comparison->systems.count];
+/* Of a cell of the matrix. */
+static inline struct ff__result *ff__compare_result(const struct ff__comparison *comparison,
+                                                    unsigned cell) {
+    unsigned lines = ff__matrix_lines(&comparison->matrix);
+    return &comparison->outcomes[cell / lines].lines[cell % lines];
 }
 
-/* Which of the amounts; only for the lines of systems. */
-static inline unsigned ff__line_amount(const struct ff__comparison *comparison, unsigned line) {
-    return (line - FF__LINE_SYSTEMS) / comparison->systems.count;
-}
+/* ---- runs: cells.c ---- */
 
-static inline unsigned ff__line_of(const struct ff__comparison *comparison, unsigned system,
-                                   unsigned amount) {
-    return FF__LINE_SYSTEMS + amount * comparison->systems.count + system;
-}
+/* The run beforehand, whose summary and output the caller owns; and those that are measured, in
+ * turn, line by line, so that a machine that is slow for a while is slow for all systems alike.
+ * Runs that the study has are not made again. */
+void ff__compare_try(struct ff__comparison *comparison, unsigned program, struct ff__trial *out);
+void ff__compare_measure(struct ff__comparison *comparison, unsigned program);
 
-/* Bytes of device memory; 0 for plain. */
-uint64_t ff__line_memory(const struct ff__comparison *comparison, unsigned program, unsigned line);
+/* ---- lower bounds: recording.c finds them, bound.c tells them ---- */
 
-/* ---- lower bounds: bound.c ---- */
+/* Bytes of device memory at one of the sizes. */
+uint64_t ff__limits_memory(const struct ff__comparison *comparison, unsigned program,
+                           unsigned budget);
 
-/* Reads a recording of the program's touches. */
-void ff__limits_read(struct ff__comparison *comparison, unsigned program, const char *trace);
+/* Finds them, from a recording that it makes of the program. */
+void ff__limits_learn(struct ff__comparison *comparison, unsigned program);
 
 /* Measures what the link gives. Called several times, the fastest counts. */
 void ff__limits_time_link(struct ff__limits *limits, const struct ff_link *link);
 
 void ff__limits_free(struct ff__limits *limits);
 
-/* Seconds that moving so much takes at least, or the in-memory time if that is longer; `why`: which
- * of them it is. NaN: there is no in-memory time. */
-double ff__limit_seconds(const struct ff__outcome *outcome, const struct ff__bound *bound,
-                         const char **why);
+/* Geometric mean over the programs: times of the system over the lower bound of their time. */
+struct ff__mean ff__limits_above(const struct ff__comparison *comparison,
+                                 const struct ff__matrix_place *place);
 
 /* Lines of the program's table, as wide as those of systems; and what there is to say below it. */
 void ff__limits_add_lines(struct ff__table *table, const struct ff__comparison *comparison,
@@ -115,41 +96,16 @@ void ff__limits_show_notes(const struct ff__comparison *comparison, unsigned pro
 /* All of them; the caller owns it. */
 json_t *ff__limits_results(const struct ff__comparison *comparison);
 
-/* ---- means ---- */
-
-/* Geometric means over the programs at amounts[first..end): times of the baseline, and of
- * in-memory, and of the system. NaN where nothing can be compared. */
-struct ff__mean ff__compare_speedup(const struct ff__comparison *comparison, unsigned system,
-                                    unsigned first, unsigned end);
-struct ff__mean ff__compare_slowdown(const struct ff__comparison *comparison, unsigned system,
-                                     unsigned first, unsigned end);
-
-/* Geometric mean over the programs: times of the system over the lower bound of their time. */
-struct ff__mean ff__compare_above_bound(const struct ff__comparison *comparison, unsigned system,
-                                        unsigned amount);
-
-/* Times of the system over those of the first one at the same amount, by pairs of the same turn: of
- * one program, and of all that both ran well, a pair being the geometric means over the programs in
- * one turn. Nothing of the first system. */
-struct ff__paired ff__compare_paired(const struct ff__comparison *comparison, unsigned program,
-                                     unsigned system, unsigned amount);
-struct ff__paired ff__compare_paired_mean(const struct ff__comparison *comparison, unsigned system,
-                                          unsigned amount);
-
-/* Whether there are enough runs for it. */
-static inline bool ff__compare_pairs(const struct ff__comparison *comparison) {
-    return comparison->runs >= FF__PAIRS_MIN && comparison->systems.count > 1;
-}
-
-/* Bytes in and out of the devices, of all programs together. */
-uint64_t ff__compare_moved(const struct ff__comparison *comparison, unsigned system,
-                           unsigned amount);
+/* ---- for people and programs ---- */
 
 /* Tables on stdout: one a program as soon as it is done, and the means at the end. */
 void ff__compare_show_program(const struct ff__comparison *comparison, unsigned program);
 void ff__compare_show_means(const struct ff__comparison *comparison);
 
-/* Everything; the caller owns it. */
+/* Everything; the caller owns it. And its parts that only programs have (struct ff__executor). */
 json_t *ff__compare_results(const struct ff__comparison *comparison);
+const char *ff__compare_measures(const void *self, unsigned cell, struct ff__run_measures *out);
+void ff__compare_add_run(const void *self, unsigned cell, json_t *run);
+void ff__compare_add_mean(const void *self, const struct ff__matrix_place *place, json_t *mean);
 
 #endif

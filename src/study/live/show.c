@@ -1,65 +1,29 @@
 /* A comparison as tables. */
+#include "policy/registry.h"
 #include "study/live/compare.h"
 
-#include "policy/registry.h"
-
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MIB 1048576.0
-
 /* ---- one program ---- */
 
-static void time_cells(struct ff__table *table, const struct ff__outcome *outcome,
-                       const struct ff__result *result) {
-    const struct ff__result *ideal = &outcome->lines[FF__LINE_IN_MEMORY];
-    ff__table_cell(table, "%.3f", ff__result_median(result));
+static void seconds_cell(struct ff__table *table, const struct ff__matrix *matrix, unsigned cell) {
+    ff__table_cell(table, "%.3f", ff__result_median(ff__compare_result(matrix->self, cell)));
+}
+
+static void spread_cell(struct ff__table *table, const struct ff__matrix *matrix, unsigned cell) {
+    const struct ff__result *result = ff__compare_result(matrix->self, cell);
     if (result->count > 1)
         ff__table_cell(table, "%.3f-%.3f", ff__result_min(result), ff__result_max(result));
     else
         ff__table_cell(table, "%s", "");
-    if (ff__result_usable(ideal))
-        ff__table_cell(table, "%.2fx", ff__result_median(result) / ff__result_median(ideal));
-    else
-        ff__table_cell(table, "-");
 }
 
-static void pairs_cell(struct ff__table *table, struct ff__paired paired) {
-    if (paired.pairs > 0)
-        ff__table_cell(table, "%.3f (%.3f-%.3f)", paired.ratio, paired.low, paired.high);
-    else
-        ff__table_cell(table, "-");
-}
-
-/* Of a line's program; of lines that are no system's, nothing. */
-static void paired_cell(struct ff__table *table, const struct ff__comparison *comparison,
-                        unsigned program, unsigned line) {
-    struct ff__paired paired = {0};
-    if (!ff__compare_pairs(comparison))
-        return;
-    if (line >= FF__LINE_SYSTEMS)
-        paired = ff__compare_paired(comparison, program,
-                                    (line - FF__LINE_SYSTEMS) % comparison->systems.count,
-                                    ff__line_amount(comparison, line));
-    pairs_cell(table, paired);
-}
-
-/* Its heading. */
-static void paired_heading(struct ff__table *table, const struct ff__comparison *comparison) {
-    if (ff__compare_pairs(comparison))
-        ff__table_cell(table, "x %s (95 %%)", comparison->systems.items[0]);
-}
-
-static void counter_cells(struct ff__table *table, const struct ff__run_measures *measures) {
-    ff__table_cell(table, "%llu", (unsigned long long)measures->faults);
-    ff__table_cell(table, "%.1f", (double)measures->bytes_in / MIB);
-    ff__table_cell(table, "%.1f", (double)measures->bytes_out / MIB);
-    if (isnan(measures->hit_rate))
-        ff__table_cell(table, "-");
-    else
-        ff__table_cell(table, "%.1f %%", 100 * measures->hit_rate);
+/* Of lines that are no system's, nothing. */
+static void paired_cell(struct ff__table *table, const struct ff__matrix *matrix, unsigned cell) {
+    const struct ff__matrix_place place = ff__matrix_place(matrix, cell);
+    ff__paired_cell(table, ff__matrix_paired(matrix, place.subject, place.subject + 1, &place));
 }
 
 /* A bundled program has looked at its results; of any other command the exit status is all that is
@@ -69,34 +33,16 @@ static const char *verdict(const struct ff__comparison *comparison,
     return program->bundled ? "yes" : comparison->same_output ? "same output" : "exit 0";
 }
 
-static void add_line(struct ff__table *table, const struct ff__comparison *comparison,
-                     unsigned program, unsigned line) {
-    const struct ff__outcome *outcome = &comparison->outcomes[program];
-    const struct ff__result *result = &outcome->lines[line];
-    uint64_t memory = ff__line_memory(comparison, program, line);
-    char size[FF__QUANTITY];
-    ff__table_cell(table, "%s", ff__line_system(comparison, line));
-    ff__table_cell(table, "%s", memory ? ff__size_text(size, memory) : "-");
-    if (result->failed) {
-        ff__table_cells(table, "failed", "", "", "", "", "", "", NULL);
-        if (ff__compare_pairs(comparison))
-            ff__table_cell(table, "%s", "");
-        ff__table_cell(table, "no: %s", result->reason);
-        return;
-    }
-    time_cells(table, outcome, result);
-    paired_cell(table, comparison, program, line);
-    if (line == FF__LINE_PLAIN)
-        ff__table_cells(table, "-", "-", "-", "-", NULL);
-    else
-        counter_cells(table, &ff__result_typical(result)->measures);
+static void verdict_cell(struct ff__table *table, const struct ff__matrix *matrix, unsigned cell) {
+    const struct ff__comparison *comparison = matrix->self;
+    unsigned program = ff__matrix_place(matrix, cell).subject;
     ff__table_cell(table, "%s", verdict(comparison, &comparison->programs.items[program]));
 }
 
 /* A call that fell back was not managed, so the numbers above it are not the whole truth. */
 static void show_fallbacks(const struct ff__comparison *comparison, unsigned program) {
     const struct ff__outcome *outcome = &comparison->outcomes[program];
-    for (unsigned line = 0; line < comparison->line_count; line++) {
+    for (unsigned line = 0; line < ff__matrix_lines(&comparison->matrix); line++) {
         const struct ff__result *result = &outcome->lines[line];
         uint64_t count = result->failed ? 0 : ff__result_typical(result)->fallbacks;
         if (count == 0)
@@ -104,31 +50,50 @@ static void show_fallbacks(const struct ff__comparison *comparison, unsigned pro
         char *which =
             json_dumps(json_object_get(ff__result_typical(result)->all, "fallbacks"), JSON_COMPACT);
         printf("  note: under %s %llu calls were not managed: %s\n",
-               ff__line_system(comparison, line), (unsigned long long)count, which ? which : "");
+               ff__matrix_place(&comparison->matrix,
+                                ff__matrix_cell(&comparison->matrix, program, 0, line))
+                   .system_name,
+               (unsigned long long)count, which ? which : "");
         free(which);
     }
+}
+
+/* The pairs' heading; to be freed. */
+static char *paired_heading(const struct ff__comparison *comparison) {
+    return ff__text("x %s (95 %%)", comparison->matrix.systems.items[0]);
+}
+
+static void make_table(const struct ff__comparison *comparison, unsigned program, const char *pairs,
+                       char *align, struct ff__table *table) {
+    const struct ff__column *const moved = ff__columns_moved;
+    struct ff__column columns[FF__TABLE_COLUMNS] = {
+        {'r', "seconds", seconds_cell},
+        {'r', comparison->matrix.runs > 1 ? "min-max" : "", spread_cell},
+        ff__column_slowdown,
+        {'r', pairs, paired_cell}};
+    unsigned count = 3 + ff__matrix_pairs(&comparison->matrix);
+    for (unsigned i = 0; i < FF__COLUMNS_MOVED; i++)
+        columns[count++] = moved[i];
+    columns[count++] = (struct ff__column){'l', "verified", verdict_cell};
+    ff__matrix_table(&comparison->matrix, program, 0, columns, count, align, table);
 }
 
 void ff__compare_show_program(const struct ff__comparison *comparison, unsigned program) {
     const struct ff__outcome *outcome = &comparison->outcomes[program];
     const char *name = comparison->programs.items[program].name;
+    char size[FF__QUANTITY], align[FF__TABLE_COLUMNS + 1];
+    struct ff__table table;
     if (outcome->untried) {
         printf("%s: failed: %s\n\n", name, outcome->lines[FF__LINE_PLAIN].reason);
         return;
     }
-    char size[FF__QUANTITY];
-    printf("%s, footprint %s\n", name, ff__size_text(size, outcome->footprint));
-    struct ff__table table;
-    ff__table_init(&table, ff__compare_pairs(comparison) ? "lrrrrrrrrrl" : "lrrrrrrrrl");
-    ff__table_cells(&table, "system", "memory", "seconds", comparison->runs > 1 ? "min-max" : "",
-                    "x in-memory", NULL);
-    paired_heading(&table, comparison);
-    ff__table_cells(&table, "faults", "MiB in", "MiB out", "hit rate", "verified", NULL);
-    for (unsigned line = 0; line < comparison->line_count; line++)
-        add_line(&table, comparison, program, line);
+    char *pairs = paired_heading(comparison);
+    printf("%s, footprint %s\n", name, ff__size_text(size, comparison->matrix.footprints[program]));
+    make_table(comparison, program, pairs, align, &table);
     ff__limits_add_lines(&table, comparison, program);
     ff__table_print(&table, stdout, 2);
     ff__table_fini(&table);
+    free(pairs);
     ff__limits_show_notes(comparison, program);
     show_fallbacks(comparison, program);
     putchar('\n');
@@ -146,59 +111,73 @@ static const char *what_it_is(const char *spec) {
     return "";
 }
 
-static void mean_line(struct ff__table *table, const struct ff__comparison *comparison,
-                      unsigned system, unsigned amount) {
-    struct ff__mean gain = ff__compare_speedup(comparison, system, amount, amount + 1);
-    struct ff__mean loss = ff__compare_slowdown(comparison, system, amount, amount + 1);
-    const char *name = comparison->systems.items[system];
-    char moved[FF__QUANTITY];
-    ff__table_cells(table, name, comparison->amount_texts.items[amount], NULL);
-    if (gain.count)
-        ff__table_cell(table, "%.2fx", ff__mean_value(&gain));
-    else
-        ff__table_cell(table, "-");
-    if (loss.count)
-        ff__table_cell(table, "%.0f %%", 100 / ff__mean_value(&loss));
-    else
-        ff__table_cell(table, "-");
-    if (ff__compare_pairs(comparison))
-        pairs_cell(table, ff__compare_paired_mean(comparison, system, amount));
-    if (comparison->bound) {
-        struct ff__mean above = ff__compare_above_bound(comparison, system, amount);
-        if (above.count)
-            ff__table_cell(table, "%.2fx", ff__mean_value(&above));
-        else
-            ff__table_cell(table, "-");
+/* Bytes in and out of the devices, of all programs together. */
+static uint64_t moved_by(const struct ff__comparison *comparison,
+                         const struct ff__matrix_place *place) {
+    uint64_t bytes = 0;
+    for (unsigned program = 0; program < comparison->programs.count; program++) {
+        const struct ff__result *result = &comparison->outcomes[program].lines[place->line];
+        if (!ff__result_usable(result))
+            continue;
+        const struct ff__run_measures *measures = &ff__result_typical(result)->measures;
+        bytes += measures->bytes_in + measures->bytes_out;
     }
-    ff__table_cell(table, "%s",
-                   ff__size_text(moved, ff__compare_moved(comparison, system, amount)));
-    ff__table_cell(table, "%u of %u", loss.count, comparison->programs.count);
-    ff__table_cell(table, "%s", what_it_is(name));
+    return bytes;
+}
+
+struct live_means {
+    const struct ff__comparison *comparison;
+    struct ff__table table;
+};
+
+static void mean_line(void *self, const struct ff__matrix_place *place) {
+    struct live_means *means = self;
+    const struct ff__comparison *comparison = means->comparison;
+    const struct ff__matrix *matrix = &comparison->matrix;
+    struct ff__table *table = &means->table;
+    struct ff__matrix_mean mean = ff__matrix_mean(matrix, 0, place->system, place->budget);
+    struct ff__mean above = ff__limits_above(comparison, place);
+    char moved[FF__QUANTITY];
+    ff__table_cells(table, place->system_name, place->share, NULL);
+    ff__ratio_cell(table, mean.faster);
+    if (mean.count)
+        ff__table_cell(table, "%.0f %%", 100 / mean.slowdown);
+    else
+        ff__table_cell(table, "-");
+    if (ff__matrix_pairs(matrix))
+        ff__paired_cell(table, ff__matrix_paired(matrix, 0, matrix->subjects.count, place));
+    if (comparison->bound)
+        ff__ratio_cell(table, ff__mean_value(&above));
+    ff__table_cell(table, "%s", ff__size_text(moved, moved_by(comparison, place)));
+    ff__table_cell(table, "%u of %u", mean.count, matrix->subjects.count);
+    ff__table_cell(table, "%s", what_it_is(place->system_name));
 }
 
 void ff__compare_show_means(const struct ff__comparison *comparison) {
-    struct ff__table table;
     static const char *const aligns[] = {"lrrrrrl", "lrrrrrrl", "lrrrrrrrl"};
-    ff__table_init(&table, aligns[comparison->bound + ff__compare_pairs(comparison)]);
-    ff__table_cells(&table, "system", "memory", "faster than " FF__SYSTEM_BASELINE,
+    struct live_means means = {.comparison = comparison};
+    char *pairs = paired_heading(comparison);
+    bool has_pairs = ff__matrix_pairs(&comparison->matrix);
+    ff__table_init(&means.table, aligns[comparison->bound + has_pairs]);
+    ff__table_cells(&means.table, "system", "memory", "faster than " FF__SYSTEM_BASELINE,
                     "of fully resident speed", NULL);
-    paired_heading(&table, comparison);
+    if (has_pairs)
+        ff__table_cells(&means.table, pairs, NULL);
     if (comparison->bound)
-        ff__table_cell(&table, "x bound");
-    ff__table_cells(&table, "moved", "programs", "what it is", NULL);
-    for (unsigned amount = 0; amount < comparison->amount_texts.count; amount++)
-        for (unsigned system = 0; system < comparison->systems.count; system++)
-            mean_line(&table, comparison, system, amount);
-    printf("geometric means (%s, %s)\n", comparison->description,
-           comparison->runs > 1 ? "medians" : "one run each");
-    ff__table_print(&table, stdout, 2);
-    ff__table_fini(&table);
+        ff__table_cells(&means.table, "x bound", NULL);
+    ff__table_cells(&means.table, "moved", "programs", "what it is", NULL);
+    ff__matrix_each_mean(&comparison->matrix, mean_line, &means);
+    printf("geometric means (%s, %s)\n", comparison->matrix.devices.items[0],
+           comparison->matrix.runs > 1 ? "medians" : "one run each");
+    ff__table_print(&means.table, stdout, 2);
+    ff__table_fini(&means.table);
+    free(pairs);
     puts("  Fully resident: the same programs with device memory for all of their data "
          "(in-memory).\n"
          "  Time: from the first command to the last completion; of a bundled program its uploads, "
          "kernels and downloads.");
-    if (ff__compare_pairs(comparison))
+    if (ff__matrix_pairs(&comparison->matrix))
         printf("  x %s: geometric mean of the ratios of times by pairs of the same turn, and its "
                "95 %% interval.\n",
-               comparison->systems.items[0]);
+               comparison->matrix.systems.items[0]);
 }

@@ -50,7 +50,14 @@ json_t *ff__repro_table(json_t *tables, const char *id, const char *what);
  * and of ours, over the rows in which both are above 0. */
 void ff__repro_row(json_t *table, const char *name, double paper, double ours);
 
-/* Sums up the tables, shows them or writes them. 0 or an exit status. */
-int ff__repro_present(const char *name, json_t *tables, const struct ff__outputs *outputs);
+/* How far a row's value may be from the published one, in percent: of the file's `tolerances`, each
+ * for `tables` and `rows` whose names match a pattern (fnmatch(3); none: all), the last that fits.
+ * NaN: as far as it likes. */
+double ff__repro_tolerance(const json_t *published, const char *table, const char *row);
+
+/* Sums up the tables, says which rows are out of their tolerance, and shows or writes all. 0 or an
+ * exit status. */
+int ff__repro_present(const char *name, const json_t *published, json_t *tables,
+                      const struct ff__outputs *outputs);
 
 #endif

@@ -7,6 +7,7 @@
 #include "study/find.h"
 #include "study/mean.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,40 @@ static void summarize(json_t *table) {
     ff__json_set(table, "summary", summary);
 }
 
+/* ---- tolerances ---- */
+
+static bool is_for(const json_t *rule, const char *member, const char *name) {
+    const char *pattern = ff__repro_text(rule, member);
+    return !*pattern || fnmatch(pattern, name, 0) == 0;
+}
+
+double ff__repro_tolerance(const json_t *published, const char *table, const char *row) {
+    double percent = (double)NAN;
+    size_t i;
+    const json_t *rule;
+    json_array_foreach(json_object_get(published, "tolerances"), i, rule) {
+        if (is_for(rule, "tables", table) && is_for(rule, "rows", row))
+            percent = ff__repro_number(rule, "percent");
+    }
+    return percent;
+}
+
+/* Rows of which both values are known have the tolerance, if there is one, and whether they keep
+ * it. */
+static void judge(const json_t *published, const json_t *table) {
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(table, "rows"), i, row) {
+        double paper = ff__repro_number(row, "paper"), ours = ff__repro_number(row, "ours");
+        double percent = ff__repro_tolerance(published, ff__repro_text(table, "id"),
+                                             ff__repro_text(row, "name"));
+        if (!(paper > 0) || isnan(ours) || isnan(percent))
+            continue;
+        ff__json_set(row, "tolerance", ff__json_number(percent));
+        ff__json_set(row, "within", json_boolean(100 * fabs(ours / paper - 1) <= percent));
+    }
+}
+
 /* ---- for people ---- */
 
 static void value_cell(struct ff__table *table, double value) {
@@ -81,7 +116,10 @@ static void show_row(struct ff__table *table, const char *name, const json_t *ro
     ff__table_cell(table, "%s", name);
     value_cell(table, paper);
     value_cell(table, ours);
-    if (paper > 0 && !isnan(ours))
+    if (json_is_false(json_object_get(row, "within")))
+        ff__table_cell(table, "(> %g) %+.1f %%", ff__repro_number(row, "tolerance"),
+                       100 * (ours / paper - 1));
+    else if (paper > 0 && !isnan(ours))
         ff__table_cell(table, "%+.1f %%", 100 * (ours / paper - 1));
     else
         ff__table_cell(table, "-");
@@ -140,11 +178,13 @@ static json_t *runs_of(const json_t *tables) {
     return runs;
 }
 
-int ff__repro_present(const char *name, json_t *tables, const struct ff__outputs *outputs) {
+int ff__repro_present(const char *name, const json_t *published, json_t *tables,
+                      const struct ff__outputs *outputs) {
     size_t i;
     json_t *table, *all = ff__results_new("repro");
     json_array_foreach(tables, i, table) {
         summarize(table);
+        judge(published, table);
         if (ff__outputs_leave_tables(outputs))
             show_table(table);
     }

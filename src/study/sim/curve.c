@@ -25,6 +25,14 @@ struct curves {
     struct cell *cells; /* [workload][device] */
 };
 
+static unsigned workload_of(const struct ff__sweep *sweep, unsigned index) {
+    return index / sweep->matrix.devices.count;
+}
+
+static unsigned gpu_of(const struct ff__sweep *sweep, unsigned index) {
+    return index % sweep->matrix.devices.count;
+}
+
 /* ---- counting ---- */
 
 /* A size of memory, and the misses with it. */
@@ -37,7 +45,7 @@ static struct point point_of(const struct curves *curves, unsigned index, unsign
     const struct ff__sweep *sweep = curves->sweep;
     const struct cell *cell = &curves->cells[index];
     uint64_t memory =
-        ff__sweep_memory(sweep, index / sweep->gpu_count, index % sweep->gpu_count, budget);
+        ff__sweep_memory(sweep, workload_of(sweep, index), gpu_of(sweep, index), budget);
     double accesses = (double)cell->curve.accesses;
     if (!cell->good)
         return (struct point){memory, 0, (double)NAN, (double)NAN};
@@ -52,8 +60,9 @@ static int count_fewest(const struct curves *curves, unsigned index) {
     struct ff__curve *curve = &cell->curve;
     int status = 0;
     cell->has_future = curve->next || curve->accesses == 0;
-    cell->fewest = ff__must(calloc(curves->sweep->budget_count, sizeof *cell->fewest));
-    for (unsigned i = 0; i < curves->sweep->budget_count && cell->has_future && !status; i++) {
+    cell->fewest = ff__must(calloc(curves->sweep->matrix.budget_count, sizeof *cell->fewest));
+    for (unsigned i = 0; i < curves->sweep->matrix.budget_count && cell->has_future && !status;
+         i++) {
         uint64_t frames = point_of(curves, index, i).memory / FF_PAGE_SIZE, hits;
         status = ff__least_most_hits(curve->next, curve->accesses, frames, &hits);
         cell->fewest[i] = curve->accesses - hits;
@@ -64,8 +73,8 @@ static int count_fewest(const struct curves *curves, unsigned index) {
 }
 
 static struct ff__subject subject_of(const struct ff__sweep *sweep, unsigned index) {
-    return (struct ff__subject){sweep->workloads.items[index / sweep->gpu_count], sweep->traces,
-                                sweep->study.seed};
+    return (struct ff__subject){sweep->matrix.subjects.items[workload_of(sweep, index)],
+                                sweep->traces, sweep->study.seed};
 }
 
 static void run_cell(void *self, unsigned index) {
@@ -77,8 +86,8 @@ static void run_cell(void *self, unsigned index) {
     struct ff_error error = {""};
     int status = ff__subject_open(&subject, &workload, &error);
     if (!status) {
-        status = ff__curve_count(workload, &sweep->gpus[index % sweep->gpu_count], true,
-                                 &cell->curve, &error);
+        status = ff__curve_count(workload, &sweep->gpus[gpu_of(sweep, index)], true, &cell->curve,
+                                 &error);
         ff__workload_close(workload);
     }
     cell->good = status == 0;
@@ -96,14 +105,14 @@ static void run_cell(void *self, unsigned index) {
 static bool key_of(const void *self, unsigned index, struct ff__store_key *out) {
     const struct ff__sweep *sweep = ((const struct curves *)self)->sweep;
     const struct ff__simulation what = {.subject = subject_of(sweep, index),
-                                        .gpu = &sweep->gpus[index % sweep->gpu_count],
+                                        .gpu = &sweep->gpus[gpu_of(sweep, index)],
                                         .system = "curve",
                                         .devices = 1};
     ff__simulation_key(&what, out);
     char *options = ff__text("%s%smemory=", out->options, *out->options ? " " : "");
     free((char *)out->options);
-    for (unsigned i = 0; i < sweep->budget_count; i++) {
-        char *more = ff__text("%s%s%s", options, i ? "," : "", sweep->budgets[i].text);
+    for (unsigned i = 0; i < sweep->matrix.budget_count; i++) {
+        char *more = ff__text("%s%s%s", options, i ? "," : "", sweep->matrix.budgets[i].text);
         free(options);
         options = more;
     }
@@ -141,7 +150,7 @@ static json_t *result_of(const void *self, unsigned index) {
     ff__json_set(all, "cold", ff__json_count(cell->curve.cold));
     ff__json_set(all, "depth", ff__json_count(cell->curve.depth));
     ff__json_set(all, "points", points_of(&cell->curve));
-    for (unsigned i = 0; i < curves->sweep->budget_count && cell->has_future; i++)
+    for (unsigned i = 0; i < curves->sweep->matrix.budget_count && cell->has_future; i++)
         json_array_append_new(fewest, ff__json_count(cell->fewest[i]));
     ff__json_set(all, "fewest", fewest);
     return all;
@@ -177,7 +186,7 @@ static bool restore(void *self, unsigned index, const json_t *all) {
     const struct curves *curves = self;
     struct cell *cell = &curves->cells[index];
     const json_t *points = json_object_get(all, "points"), *fewest = json_object_get(all, "fewest");
-    unsigned budgets = curves->sweep->budget_count;
+    unsigned budgets = curves->sweep->matrix.budget_count;
     if (!json_is_array(points))
         return false;
     free_cell(cell);
@@ -214,10 +223,10 @@ static void show_points(const struct curves *curves, unsigned index) {
     ff__table_init(&table, "rrrrrr");
     ff__table_cells(&table, "memory", "", "LRU misses", "of accesses", "belady's", "of accesses",
                     NULL);
-    for (unsigned i = 0; i < curves->sweep->budget_count; i++) {
+    for (unsigned i = 0; i < curves->sweep->matrix.budget_count; i++) {
         struct point point = point_of(curves, index, i);
-        ff__table_cells(&table, ff__size_text(size, point.memory), curves->sweep->budgets[i].text,
-                        NULL);
+        ff__table_cells(&table, ff__size_text(size, point.memory),
+                        curves->sweep->matrix.budgets[i].text, NULL);
         count_cells(&table, true, point.misses, point.ratio);
         count_cells(&table, cell->has_future, cell->fewest[i], point.fewest_ratio);
     }
@@ -229,13 +238,13 @@ static void show_cell(void *self, unsigned index) {
     const struct curves *curves = self;
     const struct ff__sweep *sweep = curves->sweep;
     const struct cell *cell = &curves->cells[index];
-    unsigned workload = index / sweep->gpu_count;
+    unsigned workload = workload_of(sweep, index);
     char size[FF__QUANTITY];
     if (!ff__outputs_leave_tables(&sweep->outputs))
         return;
-    printf("%s, footprint %s, pages of 4 KiB on 1 x %s\n", sweep->workloads.items[workload],
-           ff__size_text(size, sweep->footprints[workload]),
-           sweep->gpus[index % sweep->gpu_count].name);
+    printf("%s, footprint %s, pages of 4 KiB on 1 x %s\n", sweep->matrix.subjects.items[workload],
+           ff__size_text(size, sweep->matrix.footprints[workload]),
+           sweep->gpus[gpu_of(sweep, index)].name);
     ff__sweep_show_limits(sweep, workload);
     if (!cell->good) {
         printf("  failed: %s\n\n", cell->reason);
@@ -259,11 +268,11 @@ static json_t *run_of(const struct curves *curves, unsigned index, unsigned budg
     const struct cell *cell = &curves->cells[index];
     struct point point = point_of(curves, index, budget);
     const struct ff__run_subject subject = {
-        .subject = sweep->workloads.items[index / sweep->gpu_count],
-        .device = sweep->gpus[index % sweep->gpu_count].name,
-        .share = sweep->budgets[budget].text,
+        .subject = sweep->matrix.subjects.items[workload_of(sweep, index)],
+        .device = sweep->gpus[gpu_of(sweep, index)].name,
+        .share = sweep->matrix.budgets[budget].text,
         .memory = point.memory,
-        .footprint = sweep->footprints[index / sweep->gpu_count],
+        .footprint = sweep->matrix.footprints[workload_of(sweep, index)],
     };
     const struct ff__run_measures measures = {.seconds = (double)NAN,
                                               .slowdown = (double)NAN,
@@ -288,8 +297,9 @@ static json_t *curve_of(const struct curves *curves, unsigned index) {
     const struct ff__sweep *sweep = curves->sweep;
     const struct cell *cell = &curves->cells[index];
     json_t *curve = ff__must(json_object());
-    ff__json_set(curve, "subject", ff__json_text(sweep->workloads.items[index / sweep->gpu_count]));
-    ff__json_set(curve, "device", ff__json_text(sweep->gpus[index % sweep->gpu_count].name));
+    ff__json_set(curve, "subject",
+                 ff__json_text(sweep->matrix.subjects.items[workload_of(sweep, index)]));
+    ff__json_set(curve, "device", ff__json_text(sweep->gpus[gpu_of(sweep, index)].name));
     ff__json_set(curve, "points", cell->good ? points_of(&cell->curve) : json_array());
     return curve;
 }
@@ -301,7 +311,7 @@ static int write_results(const struct curves *curves, unsigned count) {
     json_t *all = ff__results_new(sweep->traces ? "replay" : "sim");
     json_t *runs = ff__must(json_array()), *lines = ff__must(json_array());
     for (unsigned i = 0; i < count; i++)
-        for (unsigned budget = 0; budget < sweep->budget_count; budget++)
+        for (unsigned budget = 0; budget < sweep->matrix.budget_count; budget++)
             json_array_append_new(runs, run_of(curves, i, budget));
     for (unsigned i = 0; i < count && sweep->outputs.json; i++)
         json_array_append_new(lines, curve_of(curves, i));
@@ -319,7 +329,7 @@ static int write_results(const struct curves *curves, unsigned count) {
 /* ---- all of it ---- */
 
 int ff__sweep_run_curves(struct ff__sweep *sweep) {
-    unsigned count = sweep->workloads.count * sweep->gpu_count;
+    unsigned count = sweep->matrix.subjects.count * sweep->matrix.devices.count;
     struct curves curves = {sweep, ff__must(calloc(count, sizeof *curves.cells))};
     const struct ff__cells cells = {.count = count,
                                     .run = run_cell,

@@ -8,7 +8,7 @@
 
 static void set_counters(json_t *run, const struct ff__sweep *sweep, unsigned cell) {
     const struct ff__sim_result *result = &ff__sweep_at(sweep, cell)->result;
-    const struct ff__gpu *gpu = &sweep->gpus[ff__sweep_place(sweep, cell).gpu];
+    const struct ff__gpu *gpu = &sweep->gpus[ff__matrix_place(&sweep->matrix, cell).device];
     const struct ff__counter *counter;
     for (unsigned i = 0; (counter = ff__counter_at(i)); i++) {
         bool known = counter->kind != FF__COUNTER_TIMED || !sweep->untimed;
@@ -38,73 +38,39 @@ static json_t *beside_of(const struct ff__sweep *sweep, const struct ff__simulat
     return list;
 }
 
-static struct ff__run_measures measures_of(const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__sim_result *result = &ff__sweep_at(sweep, cell)->result;
-    return (struct ff__run_measures){
+const char *ff__sweep_measures(const void *self, unsigned cell, struct ff__run_measures *out) {
+    const struct ff__sweep *sweep = self;
+    const struct ff__simulated *simulated = ff__sweep_at(sweep, cell);
+    const struct ff__sim_result *result = &simulated->result;
+    *out = (struct ff__run_measures){
         .seconds = sweep->untimed ? (double)NAN : (double)result->time_ns / 1e9,
-        .slowdown = ff__sweep_slowdown(sweep, cell),
         .faults = result->faults,
         .bytes_in = result->bytes_in,
         .bytes_out = result->bytes_out,
         .hit_rate = ff__sim_hit_rate(result),
     };
+    return simulated->good ? NULL : simulated->reason;
 }
 
-static json_t *run_of(const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
+void ff__sweep_add_run(const void *self, unsigned cell, json_t *run) {
+    const struct ff__sweep *sweep = self;
     const struct ff__simulated *simulated = ff__sweep_at(sweep, cell);
-    const struct ff__run_subject subject = {
-        .subject = sweep->workloads.items[place.workload],
-        .system = place.system_name,
-        .device = sweep->gpus[place.gpu].name,
-        .share = place.line < FF__SWEEP_SYSTEMS ? NULL : sweep->budgets[place.budget].text,
-        .memory = place.memory,
-        .footprint = sweep->footprints[place.workload],
-    };
-    struct ff__run_measures measures;
-    if (simulated->good)
-        measures = measures_of(sweep, cell);
-    json_t *run =
-        ff__run_new(&subject, simulated->good ? &measures : NULL, simulated->reason, json_null());
     if (!simulated->good && !ff__sweep_failed(sweep, cell))
         ff__json_set(run, "good", json_null());
-    if (simulated->good)
-        set_counters(run, sweep, cell);
-    if (sweep->beside.count > 0 && simulated->good)
+    if (!simulated->good)
+        return;
+    set_counters(run, sweep, cell);
+    if (sweep->beside.count > 0)
         ff__json_set(run, "beside", beside_of(sweep, simulated));
-    if (sweep->explains && simulated->good)
+    if (sweep->explains)
         ff__json_set(run, "findings", ff__findings_json(simulated));
-    return run;
-}
-
-static json_t *mean_of(const struct ff__sweep *sweep, unsigned gpu, unsigned system,
-                       unsigned budget) {
-    struct ff__sweep_mean mean = ff__sweep_mean(sweep, gpu, system, budget);
-    const struct ff__run_subject subject = {.system = sweep->system_names.items[system],
-                                            .device = sweep->gpus[gpu].name,
-                                            .share = sweep->budgets[budget].text};
-    return ff__mean_new(&subject, mean.faster, mean.slowdown, mean.count);
-}
-
-static json_t *means(const struct ff__sweep *sweep) {
-    json_t *list = ff__must(json_array());
-    for (unsigned gpu = 0; gpu < sweep->gpu_count; gpu++)
-        for (unsigned budget = 0; budget < sweep->budget_count; budget++)
-            for (unsigned system = 0; system < sweep->system_names.count; system++)
-                json_array_append_new(list, mean_of(sweep, gpu, system, budget));
-    return list;
 }
 
 json_t *ff__sweep_results(const struct ff__sweep *sweep) {
-    unsigned count = sweep->workloads.count * sweep->gpu_count * sweep->line_count;
     json_t *all = ff__results_new(sweep->traces ? "replay" : "sim");
-    json_t *runs = ff__must(json_array());
-    for (unsigned i = 0; i < count; i++)
-        json_array_append_new(runs, run_of(sweep, i));
     ff__json_set(all, "untimed", json_boolean(sweep->untimed));
     ff__json_set(all, "seed", ff__json_count(sweep->study.seed));
     ff__json_set(all, "devices", ff__json_count(sweep->devices));
-    ff__json_set(all, "runs", runs);
-    ff__json_set(all, "means", means(sweep));
+    ff__matrix_add_results(&sweep->matrix, all);
     return all;
 }

@@ -6,36 +6,30 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MIB 1048576.0
-
-static void ratio_cell(struct ff__table *table, double value) {
-    if (isfinite(value))
-        ff__table_cell(table, "%.2fx", value);
-    else
-        ff__table_cell(table, "-");
+static const struct ff__simulated *at(const struct ff__matrix *matrix, unsigned cell) {
+    return ff__sweep_at(matrix->self, cell);
 }
 
-static void share_cell(struct ff__table *table, double value) {
-    if (isfinite(value))
-        ff__table_cell(table, "%.1f %%", 100 * value);
-    else
-        ff__table_cell(table, "-");
+static void accesses_cell(struct ff__table *table, const struct ff__matrix *matrix, unsigned cell) {
+    ff__table_cell(table, "%llu", (unsigned long long)at(matrix, cell)->result.accesses);
 }
 
-/* Times, or what stands in their place. */
-static void add_times(struct ff__table *table, const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__sim_result *result = &ff__sweep_at(sweep, cell)->result;
-    if (sweep->untimed) {
-        ff__table_cell(table, "%llu", (unsigned long long)result->accesses);
-        return;
-    }
-    ff__table_cell(table, "%.3f", (double)result->time_ns / 1e6);
-    ratio_cell(table, ff__sweep_slowdown(sweep, cell));
+static void time_cell(struct ff__table *table, const struct ff__matrix *matrix, unsigned cell) {
+    ff__table_cell(table, "%.3f", (double)at(matrix, cell)->result.time_ns / 1e6);
+}
+
+static void accuracy_cell(struct ff__table *table, const struct ff__matrix *matrix, unsigned cell) {
+    ff__share_cell(table, ff__sim_accuracy(&at(matrix, cell)->result));
+}
+
+static void thrashed_cell(struct ff__table *table, const struct ff__matrix *matrix, unsigned cell) {
+    ff__table_cell(table, "%llu", (unsigned long long)at(matrix, cell)->result.thrashed);
 }
 
 /* Of each program beside the workload the time of one iteration or repetition. */
-static void add_beside(struct ff__table *table, const struct ff__sweep *sweep,
-                       const struct ff__simulated *simulated) {
+static void beside_cell(struct ff__table *table, const struct ff__matrix *matrix, unsigned cell) {
+    const struct ff__sweep *sweep = matrix->self;
+    const struct ff__simulated *simulated = at(matrix, cell);
     char text[256] = "";
     unsigned program = 0;
     for (unsigned i = 0; i < sweep->beside.count; i++) {
@@ -49,32 +43,30 @@ static void add_beside(struct ff__table *table, const struct ff__sweep *sweep,
     ff__table_cell(table, "%s", text);
 }
 
-static void add_line(struct ff__table *table, const struct ff__sweep *sweep, unsigned cell) {
-    const struct ff__simulated *simulated = ff__sweep_at(sweep, cell);
-    const struct ff__sim_result *result = &simulated->result;
-    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
-    char size[FF__QUANTITY];
-    ff__table_cells(table, place.system_name,
-                    place.memory ? ff__size_text(size, place.memory) : "-", NULL);
-    if (!simulated->good) {
-        ff__table_cells(table, simulated->cannot ? "cannot run" : "failed", "", "", "", "", "", "",
-                        sweep->untimed ? NULL : "", NULL);
-        ff__table_cell(table, "%s", simulated->reason);
-        return;
-    }
-    add_times(table, sweep, cell);
-    ff__table_cell(table, "%llu", (unsigned long long)result->faults);
-    ff__table_cell(table, "%.1f", (double)result->bytes_in / MIB);
-    ff__table_cell(table, "%.1f", (double)result->bytes_out / MIB);
-    share_cell(table, ff__sim_hit_rate(result));
-    share_cell(table, ff__sim_accuracy(result));
-    ff__table_cell(table, "%llu", (unsigned long long)result->thrashed);
-    add_beside(table, sweep, simulated);
+/* Without times there is one column less. */
+static void make_table(const struct ff__sweep *sweep, unsigned workload, unsigned gpu, char *align,
+                       struct ff__table *table) {
+    const struct ff__column *const moved = ff__columns_moved;
+    const struct ff__column columns[] = {{'r', "accesses", accesses_cell},
+                                         {'r', "modelled ms", time_cell},
+                                         ff__column_slowdown,
+                                         moved[0],
+                                         moved[1],
+                                         moved[2],
+                                         moved[3],
+                                         {'r', "accuracy", accuracy_cell},
+                                         {'r', "thrashed", thrashed_cell},
+                                         {'l', "", beside_cell}};
+    enum { COUNT = sizeof columns / sizeof columns[0] };
+    struct ff__column untimed[COUNT - 2] = {columns[0]};
+    memcpy(untimed + 1, columns + 3, sizeof untimed - sizeof untimed[0]);
+    ff__matrix_table(&sweep->matrix, workload, gpu, sweep->untimed ? untimed : columns + 1,
+                     sweep->untimed ? COUNT - 2 : COUNT - 1, align, table);
 }
 
 static void show_findings(const struct ff__sweep *sweep, unsigned cell) {
     const struct ff__simulated *simulated = ff__sweep_at(sweep, cell);
-    const struct ff__sweep_place place = ff__sweep_place(sweep, cell);
+    const struct ff__matrix_place place = ff__matrix_place(&sweep->matrix, cell);
     char size[FF__QUANTITY];
     if (simulated->finding_count == 0)
         return;
@@ -103,48 +95,44 @@ void ff__sweep_show_limits(const struct ff__sweep *sweep, unsigned workload) {
 }
 
 void ff__sweep_show(const struct ff__sweep *sweep, unsigned workload, unsigned gpu) {
-    char size[FF__QUANTITY];
+    char size[FF__QUANTITY], align[FF__TABLE_COLUMNS + 1];
     struct ff__table table;
-    printf("%s, footprint %s, %s on %u x %s\n", sweep->workloads.items[workload],
-           ff__size_text(size, sweep->footprints[workload]),
+    printf("%s, footprint %s, %s on %u x %s\n", sweep->matrix.subjects.items[workload],
+           ff__size_text(size, sweep->matrix.footprints[workload]),
            sweep->untimed ? "untimed" : "modelled", sweep->devices, sweep->gpus[gpu].name);
     ff__sweep_show_limits(sweep, workload);
-    ff__table_init(&table, sweep->untimed ? "lrrrrrrrrl" : "lrrrrrrrrrl");
-    ff__table_cells(&table, "system", "memory", NULL);
-    if (sweep->untimed)
-        ff__table_cells(&table, "accesses", NULL);
-    else
-        ff__table_cells(&table, "modelled ms", "x in-memory", NULL);
-    ff__table_cells(&table, "faults", "MiB in", "MiB out", "hit rate", "accuracy", "thrashed", "",
-                    NULL);
-    for (unsigned line = 0; line < sweep->line_count; line++)
-        add_line(&table, sweep, ff__sweep_cell(sweep, workload, gpu, line));
+    make_table(sweep, workload, gpu, align, &table);
     ff__table_print(&table, stdout, 2);
     ff__table_fini(&table);
     putchar('\n');
-    for (unsigned line = 0; line < sweep->line_count; line++)
-        show_findings(sweep, ff__sweep_cell(sweep, workload, gpu, line));
+    for (unsigned line = 0; line < ff__matrix_lines(&sweep->matrix); line++)
+        show_findings(sweep, ff__matrix_cell(&sweep->matrix, workload, gpu, line));
     fflush(stdout);
 }
 
-void ff__sweep_show_means(const struct ff__sweep *sweep) {
+struct sim_means {
+    const struct ff__matrix *matrix;
     struct ff__table table;
-    ff__table_init(&table, "llrrrr");
-    ff__table_cells(&table, "system", "device", "memory", "faster than " FF__SYSTEM_BASELINE,
+};
+
+static void mean_line(void *self, const struct ff__matrix_place *place) {
+    struct sim_means *means = self;
+    struct ff__matrix_mean mean =
+        ff__matrix_mean(means->matrix, place->device, place->system, place->budget);
+    ff__table_cells(&means->table, place->system_name, means->matrix->devices.items[place->device],
+                    place->share, NULL);
+    ff__ratio_cell(&means->table, mean.faster);
+    ff__ratio_cell(&means->table, mean.slowdown);
+    ff__table_cell(&means->table, "%u", mean.count);
+}
+
+void ff__sweep_show_means(const struct ff__sweep *sweep) {
+    struct sim_means means = {.matrix = &sweep->matrix};
+    ff__table_init(&means.table, "llrrrr");
+    ff__table_cells(&means.table, "system", "device", "memory", "faster than " FF__SYSTEM_BASELINE,
                     "x in-memory", "workloads", NULL);
-    for (unsigned gpu = 0; gpu < sweep->gpu_count; gpu++) {
-        for (unsigned budget = 0; budget < sweep->budget_count; budget++) {
-            for (unsigned system = 0; system < sweep->system_names.count; system++) {
-                struct ff__sweep_mean mean = ff__sweep_mean(sweep, gpu, system, budget);
-                ff__table_cells(&table, sweep->system_names.items[system], sweep->gpus[gpu].name,
-                                sweep->budgets[budget].text, NULL);
-                ratio_cell(&table, mean.faster);
-                ratio_cell(&table, mean.slowdown);
-                ff__table_cell(&table, "%u", mean.count);
-            }
-        }
-    }
+    ff__matrix_each_mean(&sweep->matrix, mean_line, &means);
     puts("geometric means of modelled times");
-    ff__table_print(&table, stdout, 2);
-    ff__table_fini(&table);
+    ff__table_print(&means.table, stdout, 2);
+    ff__table_fini(&means.table);
 }
