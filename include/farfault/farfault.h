@@ -67,6 +67,7 @@ enum ff_handler {
     FF_HANDLER_SLEEP,    /* always sleep in poll(2): least CPU, slowest faults */
     FF_HANDLER_SIGBUS,   /* the faulting thread serves itself from a SIGBUS handler: fastest faults,
                             but system calls that access an absent page fail with EFAULT */
+    FF_HANDLER_KERNELS,  /* SIGBUS for what ff_mem_alloc_for_kernels() allocates, else adaptive */
 };
 
 /* One direction of a paced link, 1 MB/s to 1000 TB/s and up to 1 s; all zero: as fast as this
@@ -157,6 +158,12 @@ FF_API void ff_close(struct ff_context *context);
  * -ENOMEM: no addresses left. -ENOSPC: the host file has no room. */
 FF_API int ff_mem_alloc(struct ff_context *context, size_t size, void **out);
 
+/* As ff_mem_alloc(), for what kernels and copies by the program's own code alone use: no system
+ * call is given an address in it, nor is it unmapped, moved, protected or dropped by one. With
+ * FF_HANDLER_KERNELS its faults cost least; otherwise it is as all memory. FF_HINT_SYSTEM_CALLS
+ * ends that. */
+FF_API int ff_mem_alloc_for_kernels(struct ff_context *context, size_t size, void **out);
+
 /* `pointer` must come from ff_mem_alloc (NULL is allowed; otherwise -EINVAL), and no thread may use
  * it any more. */
 FF_API int ff_mem_free(struct ff_context *context, void *pointer);
@@ -194,10 +201,14 @@ enum ff_hint {
      * stays resident until it is evicted; a system with discard=inactive then does not copy it. */
     FF_HINT_INACTIVE,
     FF_HINT_ACTIVE, /* in use again; must be called before the first write */
+    /* From now on system calls may be given addresses in the allocation, all of it
+     * (ff_mem_alloc_for_kernels). What is on devices leaves them once. */
+    FF_HINT_SYSTEM_CALLS,
 };
 
 /* Gives a hint on [pointer, pointer + size); `device` counts for FF_HINT_HOME alone. -EINVAL: no
- * such hint or device, or the memory is not in one allocation. */
+ * such hint or device, or the memory is not in one allocation. -ENOMEM: no addresses for
+ * FF_HINT_SYSTEM_CALLS. */
 FF_API int ff_mem_hint(struct ff_context *context, const void *pointer, size_t size,
                        enum ff_hint hint, uint32_t device);
 

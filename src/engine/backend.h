@@ -199,6 +199,15 @@ struct ff__backend {
      * some of them; they must never be given out again. */
     int (*close_range)(void *self, uint32_t first_block, uint64_t page_count);
 
+    /* From now on kernels and copies alone use the range, and their threads may serve its faults
+     * themselves (ff__pipeline_serve_here); nothing has used it yet. From any thread, with the
+     * engine's lock held. NULL, or negative errno: it is as it was. */
+    int (*set_kernels)(void *self, uint32_t first_block, uint64_t page_count);
+
+    /* Takes that back, if it was so. No page of the range is on a device, and its blocks are busy.
+     * Within a call of the pipeline. Negative errno: it is as it was. */
+    int (*end_kernels)(void *self, uint32_t first_block, uint64_t page_count);
+
     /* Sets the host's copy of these pages, none of which is on a device. `from` holds the content
      * of the block's page `first` and of those behind it, in memory that cannot fault. From any
      * thread. */

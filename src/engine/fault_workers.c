@@ -73,9 +73,8 @@ static void call_for_help(struct ff__pipeline *pipeline, uint32_t shared) {
         ff__fault_workers_promote(pipeline);
 }
 
-/* Asks the policy about the batch as a whole. The lock is held. */
-static void show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *groups,
-                       uint32_t count) {
+void ff__pipeline_show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *groups,
+                             uint32_t count) {
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff_advice items[ADVICE_MAX];
     struct ff_advice_list advice = {.items = items, .capacity = ADVICE_MAX};
@@ -92,7 +91,7 @@ static void serve_batch(struct ff__pipeline *pipeline, struct ff__fault *faults,
     FF__ASSERT(ff__lock_is_held(&pipeline->lock));
     struct ff_fault_group groups[BATCH_MAX];
     uint32_t group_count = group_faults(pipeline, faults, count, groups), shared = 0;
-    show_batch(pipeline, groups, group_count);
+    ff__pipeline_show_batch(pipeline, groups, group_count);
     while (group_count > 1 && ff__queue_push(&pipeline->faults, &groups[group_count - 1])) {
         group_count--;
         shared++;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/lazy.h"
+#include "base/signals.h"
 #include "base/thread.h"
 
 #include <errno.h>
@@ -321,20 +322,34 @@ void ff__pipeline_close(struct ff__pipeline *pipeline, uint32_t block) {
 }
 
 /* A prefetch may bring pages back while the lock is given up to evict others. */
-void ff__pipeline_free_pages(struct ff__pipeline *pipeline, uint32_t block,
-                             const struct ff_mask *pages) {
+static void evict_for_good(struct ff__pipeline *pipeline, uint32_t block,
+                           const struct ff_mask *pages, const struct ff_mask *dead, bool freed) {
     struct ff_mask there;
-    ff__pipeline_lock(pipeline);
     do {
-        evict_locked(pipeline, block, pages, pages, true);
+        evict_locked(pipeline, block, pages, dead, freed);
         ff__pipeline_wait_idle(pipeline, block);
         struct ff_mask mapped = ff__mapped(pipeline->engine, block);
         there = ff__block_present(&pipeline->engine->space, block);
         there = ff_mask_or(&there, &mapped);
         there = ff_mask_and(&there, pages);
     } while (!ff_mask_empty(&there));
+}
+
+void ff__pipeline_free_pages(struct ff__pipeline *pipeline, uint32_t block,
+                             const struct ff_mask *pages) {
+    ff__pipeline_lock(pipeline);
+    evict_for_good(pipeline, block, pages, pages, true);
     ff__engine_free_pages(pipeline->engine, block, pages);
     pipeline->backend->discard(pipeline->self, block, pages);
+    ff__pipeline_unlock_and_serve_late(pipeline);
+}
+
+void ff__pipeline_withdraw(struct ff__pipeline *pipeline, uint32_t block) {
+    struct ff_mask all = ff_mask_of_run(0, FF_BLOCK_PAGES);
+    ff__pipeline_lock(pipeline);
+    evict_for_good(pipeline, block, &all, NULL, false);
+    ff__engine_claim_block(pipeline->engine, block, &all);
+    ff__signals_hold();
     ff__pipeline_unlock_and_serve_late(pipeline);
 }
 

@@ -172,6 +172,10 @@ void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument
 void ff__pipeline_evict(struct ff__pipeline *pipeline, uint32_t block, const struct ff_mask *pages,
                         const struct ff_mask *dead);
 
+/* As ff__pipeline_evict() of all pages; then the block is busy until ff__pipeline_release(). Within
+ * a call. */
+void ff__pipeline_withdraw(struct ff__pipeline *pipeline, uint32_t block);
+
 /* Drops all of a block, and keeps everybody from it until its range is removed. Within a call. */
 void ff__pipeline_close(struct ff__pipeline *pipeline, uint32_t block);
 

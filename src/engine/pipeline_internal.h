@@ -16,6 +16,10 @@
 int ff__pipeline_serve_locked(struct ff__pipeline *pipeline, const struct ff_fault_group *group,
                               bool stay);
 
+/* Asks the policy about a batch of faults as a whole. The lock is held. */
+void ff__pipeline_show_batch(struct ff__pipeline *pipeline, struct ff_fault_group *groups,
+                             uint32_t count);
+
 /* Gives the lock up, and serves what came late for a block while it was at work. False: nothing
  * did. */
 bool ff__pipeline_unlock_and_serve_late(struct ff__pipeline *pipeline);

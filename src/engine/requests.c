@@ -13,21 +13,23 @@ int ff__pipeline_serve_here(struct ff__pipeline *pipeline, const struct ff__faul
     uint32_t page = 0;
     struct ff_fault_group group = {
         .tier = FF_NONE, .launch = FF_NONE, .thread = (uint32_t)fault->thread};
+    int status = -EFAULT;
     ff__pipeline_lock(pipeline);
     group.block = ff__space_find(&pipeline->engine->space, fault->address, &page);
-    if (group.block != FF_NONE)
+    if (group.block != FF_NONE) {
+        ff_mask_set(&group.faulted, page);
+        if (fault->write)
+            ff_mask_set(&group.written, page);
+        if (pipeline->observer.faults)
+            pipeline->observer.faults(pipeline->observer.user, fault, 1);
+        if (fault->code != 0)
+            ff__fault_places_note(&pipeline->places, fault->code);
         ff__engine_fault_met(pipeline->engine, group.block, page, group.thread);
-    if (group.block != FF_NONE && fault->code != 0)
-        ff__fault_places_note(&pipeline->places, fault->code);
+        ff__pipeline_show_batch(pipeline, &group, 1);
+        status = ff__pipeline_serve_locked(pipeline, &group, true);
+    }
     ff__pipeline_unlock(pipeline);
-    if (group.block == FF_NONE)
-        return -EFAULT;
-    ff_mask_set(&group.faulted, page);
-    if (fault->write)
-        ff_mask_set(&group.written, page);
-    if (pipeline->observer.faults)
-        pipeline->observer.faults(pipeline->observer.user, fault, 1);
-    return ff__pipeline_serve(pipeline, &group, true);
+    return status;
 }
 
 /* ---- blocks ---- */

@@ -1,4 +1,5 @@
-/* The program's own calls about SIGBUS, where that is how faults are told (handler=sigbus): a
+/* The program's own calls about SIGBUS, where that is how faults are told, of all managed memory or
+ * of what kernels alone use (handler=sigbus, and handler=kernels, the default): a
  * handler of the program's gets those that are not farfault's, and SIGBUS is never blocked,
  * because the kernel ends a process that faults with it blocked. */
 #include "preload/preload.h"
@@ -28,7 +29,8 @@ static void *real_call(void **call, const char *name) {
 
 __attribute__((constructor)) static void look(void) {
     const char *handler = getenv("FARFAULT_HANDLER");
-    told_by_sigbus = handler && strcmp(handler, "sigbus") == 0;
+    told_by_sigbus =
+        !handler || strcasecmp(handler, "kernels") == 0 || strcasecmp(handler, "sigbus") == 0;
     real_call(&real_sigaction, "sigaction");
     real_call(&real_signal, "signal");
     real_call(&real_sigprocmask, "sigprocmask");

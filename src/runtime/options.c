@@ -46,7 +46,8 @@ const struct ff__option_row ff__option_rows[FF__OPTIONS] = {
 /* A word's number is the value of the member. */
 _Static_assert(FF_MECHANISM_AUTO == 0 && FF_MECHANISM_MOVE == 1 && FF_MECHANISM_COPY == 2,
                "the words of --mechanism");
-_Static_assert(FF_HANDLER_ADAPTIVE == 0 && FF_HANDLER_SLEEP == 1 && FF_HANDLER_SIGBUS == 2,
+_Static_assert(FF_HANDLER_ADAPTIVE == 0 && FF_HANDLER_SLEEP == 1 && FF_HANDLER_SIGBUS == 2 &&
+                   FF_HANDLER_KERNELS == 3,
                "the words of --handler");
 
 /* ---- reading ---- */

@@ -116,26 +116,28 @@ static void forget_range(struct ff_context *context, uint32_t id) {
 
 /* Policies may prefetch a range as soon as the lock is given up: its addresses are usable by then.
  */
-static int add_range(struct ff_context *context, bool shared, struct ff__span *range) {
+static int add_range(struct ff_context *context, enum ff__range_use use, struct ff__span *range) {
     struct ff__engine *engine = context->engine;
     uint64_t pages = range->page_count;
     int status = ff__engine_range_add(engine, pages, 0, ff_tier_of_device(0), &range->range);
     if (status)
         return status;
     range->first_block = context->space->ranges[range->range].first_block;
-    status = shared ? ff__engine_range_share(engine, range->range) : 0;
+    status = use == FF__RANGE_SHARED ? ff__engine_range_share(engine, range->range) : 0;
     if (!status)
         status = context->backend->open_range(context->self, range->first_block, pages);
     if (status)
         ff__engine_range_remove(engine, range->range);
+    else if (use == FF__RANGE_KERNELS && context->backend->set_kernels)
+        context->backend->set_kernels(context->self, range->first_block, pages);
     return status;
 }
 
-int ff__range_make(struct ff_context *context, uint64_t page_count, bool shared,
+int ff__range_make(struct ff_context *context, uint64_t page_count, enum ff__range_use use,
                    struct ff__span *out) {
     *out = (struct ff__span){.page_count = page_count};
     lock(context);
-    int status = add_range(context, shared, out);
+    int status = add_range(context, use, out);
     unlock(context);
     if (status)
         return status;
@@ -177,14 +179,16 @@ void ff__range_unmake(struct ff_context *context, uint32_t id) {
 
 /* ---- allocating and freeing ---- */
 
-static int alloc_alone(struct ff_context *context, uint64_t page_count, void **out) {
+static int alloc_alone(struct ff_context *context, uint64_t page_count, enum ff__range_use use,
+                       void **out) {
     struct ff__span range;
-    int status = ff__range_make(context, page_count, false, &range);
+    int status = ff__range_make(context, page_count, use, &range);
     if (status)
         return status;
     struct ff__allocation *allocation = &context->allocations.alone[range.range];
     lock(context);
-    *allocation = (struct ff__allocation){.page_count = page_count, .range = range.range};
+    *allocation = (struct ff__allocation){
+        .page_count = page_count, .range = range.range, .is_kernels = use == FF__RANGE_KERNELS};
     ff__allocation_begin(&context->allocations, allocation);
     ff__allocation_show(&context->allocations, range.first_block, page_count);
     unlock(context);
@@ -192,7 +196,7 @@ static int alloc_alone(struct ff_context *context, uint64_t page_count, void **o
     return 0;
 }
 
-int ff_mem_alloc(struct ff_context *context, size_t size, void **out) {
+static int alloc(struct ff_context *context, size_t size, enum ff__range_use use, void **out) {
     if (ff__context_is_inherited(context))
         return -EPERM;
     if (size == 0)
@@ -201,7 +205,15 @@ int ff_mem_alloc(struct ff_context *context, size_t size, void **out) {
         return -ENOMEM;
     uint64_t page_count = (size + FF_PAGE_SIZE - 1) / FF_PAGE_SIZE;
     return ff__slab_is_for(size) ? ff__slab_alloc(context, (uint32_t)page_count, out)
-                                 : alloc_alone(context, page_count, out);
+                                 : alloc_alone(context, page_count, use, out);
+}
+
+int ff_mem_alloc(struct ff_context *context, size_t size, void **out) {
+    return alloc(context, size, FF__RANGE_ANY, out);
+}
+
+int ff_mem_alloc_for_kernels(struct ff_context *context, size_t size, void **out) {
+    return alloc(context, size, FF__RANGE_KERNELS, out);
 }
 
 static void unmake_range(void *argument) {

@@ -22,9 +22,15 @@ bool ff__range_find_locked(const struct ff_context *context, const void *pointer
 /* Whether [pointer, pointer + size) lies in one allocation. Without the lock. */
 bool ff__range_covers(const struct ff_context *context, const void *pointer, size_t size);
 
+enum ff__range_use {
+    FF__RANGE_ANY,
+    FF__RANGE_SHARED,  /* of several allocations: what moved is counted by the page */
+    FF__RANGE_KERNELS, /* of kernels alone, where the backend makes a difference */
+};
+
 /* Makes a range, with addresses that can be used and read as zeros, and fills in its place.
- * `shared`: what moved is counted by the page, for allocations that share it. -ENOMEM, -ENOSPC. */
-int ff__range_make(struct ff_context *context, uint64_t page_count, bool shared,
+ * -ENOMEM, -ENOSPC. */
+int ff__range_make(struct ff_context *context, uint64_t page_count, enum ff__range_use use,
                    struct ff__span *out);
 
 /* Ends a range. Within a call of the pipeline. */

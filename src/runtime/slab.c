@@ -130,7 +130,7 @@ static int add_slab(struct ff_context *context) {
     struct ff__span range;
     if (!slab)
         return -ENOMEM;
-    int status = ff__range_make(context, slab->page_count, true, &range);
+    int status = ff__range_make(context, slab->page_count, FF__RANGE_SHARED, &range);
     if (status) {
         forget_slab(context, slab);
         return status;

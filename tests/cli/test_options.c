@@ -79,7 +79,7 @@ static void test_initial_configuration(void **state) {
     assert_string_equal(config.system, "auto");
     assert_true(config.memory == 256u << 20 && config.granule == 2u << 20 && config.devices == 1);
     assert_true(config.spin_ns == 50000 && config.seed == 1 && config.address_space == 1ul << 39);
-    assert_true(config.mechanism == FF_MECHANISM_AUTO && config.handler == FF_HANDLER_ADAPTIVE);
+    assert_true(config.mechanism == FF_MECHANISM_AUTO && config.handler == FF_HANDLER_KERNELS);
     assert_true(config.link.bytes_per_second == 0 && !config.check && !config.share);
 }
 

@@ -77,7 +77,7 @@ static inline void child_close(struct ff_context *context) {
 
 static inline const char *config_text(const struct ff_config *config) {
     static const char *const mechanisms[] = {"auto", "move", "copy"};
-    static const char *const handlers[] = {"adaptive", "sleep", "sigbus"};
+    static const char *const handlers[] = {"adaptive", "sleep", "sigbus", "kernels"};
     static char text[128];
     snprintf(text, sizeof text, "%s, %s, %s, %u device%s of %s", config->system,
              mechanisms[config->mechanism], handlers[config->handler], config->devices,

@@ -46,7 +46,7 @@ static inline unsigned long_run_repeats(void) {
 static inline void set_config(struct ff_config *config, unsigned number, unsigned systems) {
     config->system = live_systems[number % systems];
     config->mechanism = number / systems % 2 ? FF_MECHANISM_COPY : FF_MECHANISM_AUTO;
-    config->handler = (enum ff_handler)(number / (2 * systems) % 3);
+    config->handler = (enum ff_handler)(number / (2 * systems) % 4);
 }
 
 static inline bool runs(const struct ff_config *config, const char *system) {
@@ -60,7 +60,7 @@ static inline bool is_everyday(const struct ff_config *config) {
     bool copies = config->mechanism == FF_MECHANISM_COPY;
     if (config->handler != FF_HANDLER_ADAPTIVE)
         return runs(config, "nvidia-1") && !copies &&
-               (!SANITIZED || config->handler == FF_HANDLER_SIGBUS);
+               (!SANITIZED || config->handler != FF_HANDLER_SLEEP);
     if (SANITIZED)
         return runs(config, "nvidia");
     return runs(config, "demand") || copies == (runs(config, "nvidia-1") || runs(config, "deepum"));
@@ -69,7 +69,7 @@ static inline bool is_everyday(const struct ff_config *config) {
 /* Steps through three systems, every mechanism and handler. False when all have been seen. */
 static inline bool next_config(struct ff_config *config, unsigned *step) {
     do {
-        if (*step == 3 * 2 * 3)
+        if (*step == 3 * 2 * 4)
             return false;
         set_config(config, (*step)++, 3);
     } while (!long_run_repeats() && !is_everyday(config));

@@ -73,7 +73,7 @@ static void test_links(void **state) {
 
 static void test_words(void **state) {
     (void)state;
-    static const char *const handlers[] = {"adaptive", "sleeping", "SIGBUS"};
+    static const char *const handlers[] = {"adaptive", "sleeping", "SIGBUS", "kernels"};
     FOR_EACH_CONFIG(config, 8 * MB) {
         struct ff__description device;
         void *self = open_device(&config, &device);

@@ -30,7 +30,8 @@ struct shared {
     const struct ff_config *config;
     struct slot *slots;
     unsigned char *chunks;
-    bool stop; /* atomic */
+    bool stop;     /* atomic */
+    bool is_alone; /* system calls must not be given what kernels alone use; atomic */
 };
 
 struct worker {
@@ -201,7 +202,7 @@ static const struct {
 static void carry_pages(struct worker *worker) {
     unsigned which = below(worker, sizeof carriers / sizeof carriers[0]);
     const struct ff_config *config = worker->shared->config;
-    if ((carriers[which].enters && config->handler == FF_HANDLER_SIGBUS) ||
+    if ((carriers[which].enters && __atomic_load_n(&worker->shared->is_alone, __ATOMIC_ACQUIRE)) ||
         (carriers[which].pins && !keeps_pinned_pages(config)) ||
         (carriers[which].rings && is_without("io_uring")))
         return;
@@ -255,15 +256,25 @@ static void give_hints(struct worker *worker) {
 
 /* ---- ranges and launches ---- */
 
+static unsigned char *alloc_for_kernels(struct ff_context *context, size_t size) {
+    void *pointer = NULL;
+    CHECK(ff_mem_alloc_for_kernels(context, size, &pointer) == 0);
+    return pointer;
+}
+
 /* A range that lives shortly, must start with zeros, and keeps what is written. */
 static void use_short_range(struct worker *worker) {
     struct ff_context *context = worker->shared->context;
     size_t size = PAGE + below(worker, 3 * MB), wrong = 0;
-    unsigned char *data = child_alloc(context, size), mark = (unsigned char)(1 + worker->number);
+    unsigned char *data =
+        below(worker, 2) ? child_alloc(context, size) : alloc_for_kernels(context, size);
+    unsigned char mark = (unsigned char)(1 + worker->number);
     for (size_t at = 0; at < size; at += PAGE)
         wrong += data[at] != 0;
     for (size_t at = 0; at < size; at += PAGE / 2)
         data[at] = mark;
+    if (below(worker, 4) == 0)
+        give_hint(worker, data, PAGE, FF_HINT_SYSTEM_CALLS);
     for (size_t at = 0; at < size; at += PAGE / 2)
         wrong += data[at] != mark;
     CHECK(wrong == 0 && ff_mem_free(context, data) == 0);
@@ -341,6 +352,14 @@ static void watch_budget(const struct shared *shared) {
     } while (ff__clock_ns() < end);
 }
 
+/* In the middle of it all. */
+static void open_to_system_calls(struct shared *shared) {
+    CHECK(ff_mem_hint(shared->context, shared->slots, 1, FF_HINT_SYSTEM_CALLS, 0) == 0);
+    CHECK(ff_mem_hint(shared->context, shared->chunks, 1, FF_HINT_SYSTEM_CALLS, 0) == 0);
+    __atomic_store_n(&shared->is_alone, false, __ATOMIC_RELEASE);
+    watch_budget(shared);
+}
+
 /* In the order of addresses. */
 static void check_everything(const struct worker workers[THREADS]) {
     for (size_t own = 0; own < SLOTS / THREADS; own++)
@@ -357,13 +376,16 @@ static void stress(const struct ff_config *config, const void *argument) {
     static struct worker workers[THREADS];
     const unsigned *failing = argument;
     struct shared shared = {.context = child_open(config), .config = config};
-    shared.slots = (void *)child_alloc(shared.context, SLOTS * SLOT);
-    shared.chunks = child_alloc(shared.context, CHUNKS * CHUNK);
+    shared.slots = (void *)alloc_for_kernels(shared.context, SLOTS * SLOT);
+    shared.chunks = alloc_for_kernels(shared.context, CHUNKS * CHUNK);
+    shared.is_alone = config->handler == FF_HANDLER_SIGBUS || config->handler == FF_HANDLER_KERNELS;
     if (*failing)
         shim_random(config->seed, *failing);
     for (unsigned i = 0; i < THREADS; i++)
         start_worker(&workers[i], &shared, i);
     watch_budget(&shared);
+    if (config->handler == FF_HANDLER_KERNELS)
+        open_to_system_calls(&shared);
     __atomic_store_n(&shared.stop, true, __ATOMIC_RELAXED);
     uint64_t operations = 0;
     for (unsigned i = 0; i < THREADS; i++) {
@@ -440,6 +462,18 @@ static void test_sigbus(void **state) {
     stress_with(config, 0);
 }
 
+static void test_kernels(void **state) {
+    static const char *const systems[] = {"demand", "nvidia", "deepum-far", "auto"};
+    (void)state;
+    for (unsigned i = 0; i < 8; i += stride()) {
+        struct ff_config config = stress_config(systems[i % 4]);
+        config.handler = FF_HANDLER_KERNELS;
+        config.granule = i % 4 == 0 ? FF_LEAF_SIZE : FF_BLOCK_SIZE;
+        config.mechanism = i < 4 ? FF_MECHANISM_AUTO : FF_MECHANISM_COPY;
+        stress_with(config, i % 4 == 3 ? 20 : 0);
+    }
+}
+
 /* The seed is the configuration's, so that a run can be had again. */
 static void test_failing_calls(void **state) {
     static const char *const systems[] = {"demand", "nvidia", "nvidia-1", "deepum-far"};
@@ -460,9 +494,9 @@ int main(void) {
     if (all_faults == MAP_FAILED)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_move),          cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_leaves),        cmocka_unit_test(test_sigbus),
-        cmocka_unit_test(test_failing_calls),
+        cmocka_unit_test(test_move),    cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_leaves),  cmocka_unit_test(test_sigbus),
+        cmocka_unit_test(test_kernels), cmocka_unit_test(test_failing_calls),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     printf("%llu faults in all\n", (unsigned long long)*all_faults);

@@ -129,10 +129,19 @@ static bool is_expected(const struct ff__changes *changes, const struct ff__uffd
            message->start >= start && message->end <= start + FF_BLOCK_SIZE;
 }
 
+/* The device's own memory takes the place of other of its own (ff__uffd_end_kernels). */
+static bool is_from_elsewhere(const struct ff__changes *changes,
+                              const struct ff__uffd_message *message) {
+    uint64_t offset = message->start - (uintptr_t)changes->memory->managed;
+    return message->kind == FF__UFFD_REMAP && offset >= changes->memory->size;
+}
+
 /* False: it is a fault. */
 static bool apply(struct ff__changes *changes, const struct ff__uffd_message *message) {
     if (message->kind == FF__UFFD_FAULT)
         return false;
+    if (is_from_elsewhere(changes, message))
+        return true;
     if (is_expected(changes, message)) {
         for_each_block(changes, message->start, message->end, drop_unexpected);
         return true;

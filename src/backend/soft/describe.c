@@ -18,8 +18,8 @@ static bool is_paced(const struct ff__soft *soft) {
 }
 
 static void describe_in_words(const struct ff__soft *soft, char *text, size_t size) {
-    static const char *const handlers[] = {"adaptive handler", "sleeping handler",
-                                           "SIGBUS handler"};
+    static const char *const handlers[] = {"adaptive handler", "sleeping handler", "SIGBUS handler",
+                                           "faults served by kernels"};
     snprintf(
         text, size, "%s, %s%s%s%s", soft->use_move ? "MOVE" : "COPY", handlers[soft->handler],
         is_paced(soft) ? ", paced link" : "", soft->host.fd >= 0 ? ", host tier in a file" : "",

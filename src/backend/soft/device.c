@@ -34,7 +34,8 @@ static void close_if_ours(int fd, const struct stat *ours) {
 static void list_used(const struct ff__soft *soft, int used[FF__SOFT_USED]) {
     used[0] = soft->uffd.fd;
     used[1] = soft->uffd.staging_fd;
-    used[2] = soft->pagemap_fd;
+    used[2] = soft->uffd.kernels_fd;
+    used[3] = soft->pagemap_fd;
 }
 
 static void note_used(struct ff__soft *soft) {
@@ -57,8 +58,9 @@ static void close_used(const struct ff__soft *soft) {
 static void soft_close(void *self) {
     struct ff__soft *soft = self;
     ff__page_tables_fini(&soft->page_tables);
-    if (!soft->hidden || soft->uffd.sigbus)
+    if (!soft->hidden || soft->serves_itself)
         close_used(soft);
+    ff__uffd_close_kernels(&soft->uffd);
     if (soft->hidden) /* the numbers may be those of the program's files by now */
         soft->interrupt_fd = soft->host.fd = -1;
     if (soft->interrupt_fd >= 0)
@@ -129,6 +131,9 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config,
         status = ff__host_init(&soft->host, config->address_space, config->host_file, error);
     if (!status)
         status = ff__memory_init(&soft->memory, config, neighbours, &soft->uffd, error);
+    if (!status && config->handler == FF_HANDLER_KERNELS) /* without it, memory is as all memory */
+        ff__uffd_open_kernels(&soft->uffd, soft->memory.managed, soft->memory.size);
+    soft->serves_itself = soft->uffd.sigbus || soft->uffd.kernels_fd >= 0;
     if (!status && ff__leases_init(&soft->leases, &soft->memory))
         status = ff__fail(error, -ENOMEM, "no memory for leases");
     if (!status)
@@ -138,7 +143,7 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config,
     set_links(soft, config);
     soft->handler = config->handler;
     soft->granule = (uint32_t)(config->granule / FF_PAGE_SIZE);
-    soft->spin_ns = config->handler == FF_HANDLER_ADAPTIVE ? config->spin_ns : 0;
+    soft->spin_ns = config->handler == FF_HANDLER_SLEEP ? 0 : config->spin_ns;
     return status;
 }
 
@@ -173,30 +178,30 @@ static int soft_attach(void *self, struct ff__pipeline *pipeline, struct ff_erro
     int status = ff__page_tables_start(&soft->page_tables);
     if (status)
         return ff__fail(error, status, "cannot start a thread: %s", strerror(-status));
-    status = soft->handler == FF_HANDLER_SIGBUS ? ff__sigbus_attach(soft) : 0;
+    status = soft->serves_itself ? ff__sigbus_attach(soft) : 0;
     return status ? ff__fail(error, status, "cannot take over SIGBUS: %s", strerror(-status)) : 0;
 }
 
 static void soft_detach(void *self) {
     struct ff__soft *soft = self;
-    if (soft->handler == FF_HANDLER_SIGBUS)
+    if (soft->serves_itself)
         ff__sigbus_detach(soft);
 }
 
 static void soft_enter(void *self) {
     struct ff__soft *soft = self;
-    const int kept[] = {STDERR_FILENO,      soft->uffd.fd,    soft->uffd.staging_fd,
-                        soft->interrupt_fd, soft->pagemap_fd, soft->host.fd};
+    const int kept[] = {STDERR_FILENO,         soft->uffd.fd,      soft->uffd.staging_fd,
+                        soft->uffd.kernels_fd, soft->interrupt_fd, soft->pagemap_fd,
+                        soft->host.fd};
     soft->has_own_table = ff__descriptors_keep_only(kept, sizeof kept / sizeof kept[0]) == 0;
 }
 
 /* Now that the threads have the descriptors: takes them from the program, which could close them,
- * or have them in the way of its own. With the SIGBUS handler its threads use one, and keep that.
- */
+ * or have them in the way of its own. Where its threads serve faults they keep what they use. */
 static void hide(struct ff__soft *soft) {
     if (!soft->has_own_table)
         return;
-    if (!soft->uffd.sigbus)
+    if (!soft->serves_itself)
         close_used(soft);
     close_here(soft->interrupt_fd);
     if (soft->host.fd >= 0)
@@ -221,6 +226,8 @@ const struct ff__backend ff__soft_backend = {
     .open_range = ff__soft_open_range,
     .reserve_host = ff__soft_reserve_host,
     .close_range = ff__soft_close_range,
+    .set_kernels = ff__soft_set_kernels,
+    .end_kernels = ff__soft_end_kernels,
     .write_host = ff__soft_write_host,
     .discard = ff__soft_discard,
     .host_held = ff__soft_host_held,

@@ -37,8 +37,8 @@
  * paced. Fixed, so that policies decide alike on every machine. */
 #define FF__SOFT_COPY_RATE UINT64_C(7000000000)
 
-/* Descriptors that stay in the program's table with the SIGBUS handler */
-#define FF__SOFT_USED 3
+/* Descriptors that stay in the program's table where its threads serve faults */
+#define FF__SOFT_USED 4
 
 struct ff__soft {
     struct ff__uffd uffd;
@@ -54,7 +54,9 @@ struct ff__soft {
     struct ff__pipeline *pipeline;                     /* set by `attach` */
     const struct ff__space *space;                     /* the pipeline's: where blocks lie */
     enum ff_handler handler;
-    uint32_t granule; /* pages in which memory is allocated; 0: by block */
+    uint32_t granule;       /* pages in which memory is allocated; 0: by block */
+    uint32_t kernels_count; /* ranges that kernels alone use; atomic */
+    bool serves_itself;     /* the program does: faults of all managed memory, or of a part of it */
     bool use_move;
     bool maps_remote;   /* pages can be used from the host */
     bool has_own_table; /* the device's threads have a table of descriptors of their own */
@@ -89,6 +91,8 @@ void ff__soft_tell_limits(const struct ff__soft *soft);
 int ff__soft_open_range(void *self, uint32_t first_block, uint64_t page_count);
 int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count);
 int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count);
+int ff__soft_set_kernels(void *self, uint32_t first_block, uint64_t page_count);
+int ff__soft_end_kernels(void *self, uint32_t first_block, uint64_t page_count);
 void ff__soft_write_host(void *self, uint32_t block, const struct ff_mask *pages, uint32_t first,
                          const char *from);
 void ff__soft_discard(void *self, uint32_t block, const struct ff_mask *pages);

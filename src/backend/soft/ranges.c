@@ -23,11 +23,53 @@ int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count)
     return ff__host_reserve(&soft->host, window_offset(first_block), page_count * FF_PAGE_SIZE);
 }
 
+static char *area_of(const struct ff__soft *soft, uint32_t first_block) {
+    return soft->memory.managed + window_offset(first_block);
+}
+
+static size_t area_size(uint64_t page_count) {
+    return (size_t)window_count(page_count) << FF_BLOCK_SHIFT;
+}
+
+static bool is_kernels(const struct ff__soft *soft, uint32_t first_block) {
+    return ff__uffd_is_kernels(&soft->uffd, area_of(soft, first_block));
+}
+
+/* Each is a mapping of its own, of which a process has only so many: windows.h. */
+int ff__soft_set_kernels(void *self, uint32_t first_block, uint64_t page_count) {
+    struct ff__soft *soft = self;
+    if (soft->uffd.kernels_fd < 0 ||
+        __atomic_load_n(&soft->kernels_count, __ATOMIC_RELAXED) >= soft->windows.borders_max / 4)
+        return -ENOSYS;
+    int status =
+        ff__uffd_set_kernels(&soft->uffd, area_of(soft, first_block), area_size(page_count), true);
+    if (!status)
+        __atomic_fetch_add(&soft->kernels_count, 1, __ATOMIC_RELAXED);
+    return status;
+}
+
+int ff__soft_end_kernels(void *self, uint32_t first_block, uint64_t page_count) {
+    struct ff__soft *soft = self;
+    if (!is_kernels(soft, first_block))
+        return 0;
+    int status =
+        ff__uffd_end_kernels(&soft->uffd, area_of(soft, first_block), area_size(page_count));
+    if (!status)
+        __atomic_fetch_sub(&soft->kernels_count, 1, __ATOMIC_RELAXED);
+    return status;
+}
+
 int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count) {
     struct ff__soft *soft = self;
     uint32_t count = window_count(page_count);
     bool ours = true;
     ff__host_release(&soft->host, first_block, count);
+    if (is_kernels(soft, first_block)) {
+        if (ff__uffd_set_kernels(&soft->uffd, area_of(soft, first_block), area_size(page_count),
+                                 false))
+            return -EADDRINUSE;
+        __atomic_fetch_sub(&soft->kernels_count, 1, __ATOMIC_RELAXED);
+    }
     for (uint32_t i = 0; i < count; i++)
         ours = ff__changes_restore(&soft->changes, &soft->uffd, first_block + i) && ours;
     if (!ours)

@@ -30,7 +30,7 @@ static struct ff__soft *find_device(uint64_t address) {
             continue;
         uint64_t base = (uintptr_t)soft->memory.managed;
         if (address >= base && address - base < soft->memory.size)
-            return soft;
+            return soft; /* also where faults wait by now: it met this one before */
     }
     return NULL;
 }

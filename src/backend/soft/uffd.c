@@ -1,13 +1,16 @@
 #include "backend/soft/uffd.h"
 
+#include "backend/soft/area.h"
 #include "base/descriptors.h"
 #include "base/error.h"
+#include "base/lazy.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,7 +94,7 @@ static int open_staging(struct ff__uffd *uffd) {
 
 int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, bool move, struct ff_error *error) {
     memset(uffd, 0, sizeof *uffd);
-    uffd->fd = uffd->staging_fd = -1;
+    uffd->fd = uffd->staging_fd = uffd->kernels_fd = -1;
     uint64_t has = 0;
     int status = query_features(&has);
     if (status)
@@ -130,18 +133,34 @@ static void close_one(int *fd) {
 void ff__uffd_close(struct ff__uffd *uffd) {
     close_one(&uffd->fd);
     close_one(&uffd->staging_fd);
+    close_one(&uffd->kernels_fd);
 }
 
 /* ---- ioctls ---- */
+
+#define MANAGED (UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP)
 
 static int register_area(int fd, void *area, size_t size, uint64_t mode) {
     struct uffdio_register reg = {.range = {.start = (uintptr_t)area, .len = size}, .mode = mode};
     return ioctl(fd, UFFDIO_REGISTER, &reg) ? -errno : 0;
 }
 
+/* ---- which descriptor ---- */
+
+bool ff__uffd_is_kernels(const struct ff__uffd *uffd, const void *address) {
+    uint64_t window = ((uintptr_t)address - uffd->base) >> FF_BLOCK_SHIFT;
+    return uffd->kernels_fd >= 0 && window < uffd->window_count &&
+           __atomic_load_n(&uffd->is_kernels[window], __ATOMIC_RELAXED);
+}
+
+static int descriptor_of(const struct ff__uffd *uffd, const void *area) {
+    return ff__uffd_is_kernels(uffd, area) ? uffd->kernels_fd : uffd->fd;
+}
+
+/* ---- registering ---- */
+
 int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size) {
-    return register_area(uffd->fd, area, size,
-                         UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP);
+    return register_area(descriptor_of(uffd, area), area, size, MANAGED);
 }
 
 int ff__uffd_register_staging(const struct ff__uffd *uffd, void *area, size_t size) {
@@ -152,10 +171,79 @@ int ff__uffd_register_host(const struct ff__uffd *uffd, void *area, size_t size)
     return register_area(uffd->staging_fd, area, size, UFFDIO_REGISTER_MODE_WP);
 }
 
-int ff__uffd_unregister(const struct ff__uffd *uffd, void *area, size_t size) {
+static int unregister_area(int fd, void *area, size_t size) {
     struct uffdio_range range = {.start = (uintptr_t)area, .len = size};
-    return ioctl(uffd->fd, UFFDIO_UNREGISTER, &range) ? -errno : 0;
+    return ioctl(fd, UFFDIO_UNREGISTER, &range) ? -errno : 0;
 }
+
+int ff__uffd_unregister(const struct ff__uffd *uffd, void *area, size_t size) {
+    return unregister_area(descriptor_of(uffd, area), area, size);
+}
+
+/* ---- what kernels alone use ---- */
+
+int ff__uffd_open_kernels(struct ff__uffd *uffd, void *managed, size_t size) {
+    bool ignored;
+    int fd = open_descriptor(&ignored);
+    if (fd < 0)
+        return fd;
+    uint64_t wanted = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+    int status = enable(fd, wanted | (uffd->has_move ? UFFD_FEATURE_MOVE : 0));
+    uffd->base = (uintptr_t)managed;
+    uffd->window_count = size >> FF_BLOCK_SHIFT;
+    uffd->is_kernels = status ? NULL : ff__lazy_map(uffd->window_count);
+    if (!uffd->is_kernels) {
+        close(fd);
+        return status ? status : -ENOMEM;
+    }
+    uffd->kernels_fd = fd;
+    return 0;
+}
+
+void ff__uffd_close_kernels(struct ff__uffd *uffd) {
+    if (uffd->is_kernels)
+        ff__lazy_unmap(uffd->is_kernels, uffd->window_count);
+    uffd->is_kernels = NULL;
+}
+
+static void note_kernels(struct ff__uffd *uffd, const void *area, size_t size, bool kernels) {
+    uint64_t first = ((uintptr_t)area - uffd->base) >> FF_BLOCK_SHIFT;
+    for (uint64_t i = 0; i < size >> FF_BLOCK_SHIFT; i++)
+        __atomic_store_n(&uffd->is_kernels[first + i], kernels, __ATOMIC_RELAXED);
+}
+
+int ff__uffd_set_kernels(struct ff__uffd *uffd, void *area, size_t size, bool kernels) {
+    int from = descriptor_of(uffd, area), to = kernels ? uffd->kernels_fd : uffd->fd;
+    int status = unregister_area(from, area, size);
+    if (!status)
+        status = register_area(to, area, size, MANAGED);
+    if (!status)
+        note_kernels(uffd, area, size, kernels);
+    else
+        register_area(from, area, size, MANAGED);
+    return status;
+}
+
+/* To register the area anew would leave it without a descriptor for a moment, and what is met
+ * absent then is zeros. So other memory, which is registered already, takes its place in one step.
+ */
+int ff__uffd_end_kernels(struct ff__uffd *uffd, void *area, size_t size) {
+    char *other = ff__area_reserve(size, FF__AREA_SHUT);
+    if (!other)
+        return -ENOMEM;
+    int status = register_area(uffd->fd, other, size, MANAGED);
+    if (!status && mprotect(other, size, PROT_READ | PROT_WRITE))
+        status = -errno;
+    if (!status && syscall(SYS_mremap, other, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, area) < 0)
+        status = -errno;
+    if (status)
+        munmap(other, size);
+    else
+        note_kernels(uffd, area, size, false);
+    return status;
+}
+
+/* ---- moving ---- */
 
 /* Of an ioctl. Another file that has the number by now does not know the request. */
 static int error_of(int status) {
@@ -185,7 +273,7 @@ static int move_pages(int fd, void *to, void *from, size_t size, size_t *moved) 
 
 int ff__uffd_move_in(const struct ff__uffd *uffd, void *to, void *from, size_t size,
                      size_t *moved) {
-    return move_pages(uffd->fd, to, from, size, moved);
+    return move_pages(descriptor_of(uffd, to), to, from, size, moved);
 }
 
 int ff__uffd_move_out(const struct ff__uffd *uffd, void *to, void *from, size_t size,
@@ -195,13 +283,14 @@ int ff__uffd_move_out(const struct ff__uffd *uffd, void *to, void *from, size_t 
 
 int ff__uffd_copy(const struct ff__uffd *uffd, void *to, const void *from, size_t size,
                   size_t *copied) {
+    int fd = descriptor_of(uffd, to);
     uint32_t tries = 0;
     *copied = 0;
     while (*copied < size) {
         struct uffdio_copy copy = {.dst = (uintptr_t)to + *copied,
                                    .src = (uintptr_t)from + *copied,
                                    .len = size - *copied};
-        int status = error_of(ioctl(uffd->fd, UFFDIO_COPY, &copy));
+        int status = error_of(ioctl(fd, UFFDIO_COPY, &copy));
         *copied += copy.copy > 0 ? (size_t)copy.copy : 0;
         if (copy.copy > 0) {
             tries = 0;
@@ -219,7 +308,7 @@ int ff__uffd_copy(const struct ff__uffd *uffd, void *to, const void *from, size_
 bool ff__uffd_fill(const struct ff__uffd *uffd, void *page, const void *zeros) {
     struct uffdio_copy copy = {
         .dst = (uintptr_t)page, .src = (uintptr_t)zeros, .len = FF_PAGE_SIZE};
-    return ioctl(uffd->fd, UFFDIO_COPY, &copy) == 0;
+    return ioctl(descriptor_of(uffd, page), UFFDIO_COPY, &copy) == 0;
 }
 
 int ff__uffd_protect(const struct ff__uffd *uffd, void *area, size_t size, bool on) {
@@ -230,14 +319,14 @@ int ff__uffd_protect(const struct ff__uffd *uffd, void *area, size_t size, bool 
     uint32_t tries = 0;
     int status;
     do
-        status = error_of(ioctl(uffd->fd, UFFDIO_WRITEPROTECT, &wp));
+        status = error_of(ioctl(descriptor_of(uffd, area), UFFDIO_WRITEPROTECT, &wp));
     while (status && is_again(status, &tries));
     return status;
 }
 
 void ff__uffd_wake(const struct ff__uffd *uffd, void *area, size_t size) {
     struct uffdio_range range = {.start = (uintptr_t)area, .len = size};
-    ioctl(uffd->fd, UFFDIO_WAKE, &range);
+    ioctl(descriptor_of(uffd, area), UFFDIO_WAKE, &range);
 }
 
 /* ---- messages ---- */

@@ -9,11 +9,16 @@
 
 #include "engine/backend.h"
 
-/* Two descriptors, so that the memory that moves into the managed area and out of it raises no
- * events: dropping registered memory waits until a thread has read of it. */
+/* Several descriptors, since what the kernel does about a fault is a matter of the descriptor that
+ * its memory is registered with. The memory that moves into the managed area and out of it raises
+ * no events: dropping registered memory waits until a thread has read of it. */
 struct ff__uffd {
     int fd;         /* of the managed area */
     int staging_fd; /* of the areas that pages are moved out to; -1 without MOVE */
+    int kernels_fd; /* of what kernels alone use: no events, faults arrive as SIGBUS; -1: of none */
+    uint64_t base;  /* of the managed area */
+    size_t window_count;
+    unsigned char *is_kernels; /* [window] of 2 MiB: whether it is kernels_fd's; atomic */
     bool has_move;
     bool has_thread_id;
     bool sees_drops;     /* messages tell when the program drops content of its own accord */
@@ -38,6 +43,22 @@ struct ff__uffd_message {
  * message. -ENOSYS: no userfaultfd, or without write protection. */
 int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, bool move, struct ff_error *error);
 void ff__uffd_close(struct ff__uffd *uffd);
+
+/* From now on parts of the managed area can be told to be used by kernels alone; whole windows.
+ * -ENOSYS: the kernel has no such signals; -ENOMEM. */
+int ff__uffd_open_kernels(struct ff__uffd *uffd, void *managed, size_t size);
+void ff__uffd_close_kernels(struct ff__uffd *uffd);
+
+/* Whether the address is in such a part. */
+bool ff__uffd_is_kernels(const struct ff__uffd *uffd, const void *address);
+
+/* Makes a part of the managed area one that kernels alone use, or that no more, while nothing uses
+ * it. */
+int ff__uffd_set_kernels(struct ff__uffd *uffd, void *area, size_t size, bool kernels);
+
+/* Ends that while threads may meet absent pages there, none of which is present: until then they
+ * get SIGBUS, from then on they wait. Waits until a thread has read a message about it. */
+int ff__uffd_end_kernels(struct ff__uffd *uffd, void *area, size_t size);
 
 /* From now on absent and write-protected pages of the area fault to us; or, in a staging area,
  * raise SIGBUS: no thread meets one there. */

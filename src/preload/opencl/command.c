@@ -26,11 +26,25 @@ FF_HOOKED void *CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem ima
                                               const cl_event *list, cl_event *event,
                                               cl_int *status) {
     ff__clock_start();
+    ff__buffer_open(image);
     void *mapped = REAL(clEnqueueMapImage)(queue, image, blocking, flags, origin, region, row,
                                            slice, count, list, event, status);
     if (blocking)
         ff__clock_stop();
     return mapped;
+}
+
+FF_HOOKED cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue queue,
+                                                   void(CL_CALLBACK *function)(void *),
+                                                   void *arguments, size_t argument_size,
+                                                   cl_uint object_count, const cl_mem *objects,
+                                                   const void **locations, cl_uint count,
+                                                   const cl_event *list, cl_event *event) {
+    ff__clock_start();
+    for (cl_uint i = 0; objects && i < object_count; i++)
+        ff__buffer_open(objects[i]);
+    return REAL(clEnqueueNativeKernel)(queue, function, arguments, argument_size, object_count,
+                                       objects, locations, count, list, event);
 }
 
 /* ---- seeing that something is complete ---- */

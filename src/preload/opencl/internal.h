@@ -59,6 +59,10 @@ struct ff__buffer {
 /* False if the handle is not one of a buffer that is known. */
 bool ff__buffer_find(cl_mem handle, struct ff__buffer *out);
 
+/* The program is about to get an address in the buffer or image, and may give it to system calls.
+ */
+void ff__buffer_open(cl_mem handle);
+
 /* ---- gate.c: doing something in the moment when a command begins ---- */
 
 /* What is to happen when a command begins and when it is complete. Part of what its functions need,

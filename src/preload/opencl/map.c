@@ -145,6 +145,7 @@ static void *map_in_place(struct map_request request, cl_int *status_out) {
     struct ff__overwrite overwrite;
     cl_int status;
     cl_bool blocking = request.blocking;
+    ff__buffer_open(request.handle);
     if (ff__overwrite_begin(&overwrite, &replaced, request.queue, &request.count, &request.list,
                             &request.event))
         request.blocking = CL_FALSE;

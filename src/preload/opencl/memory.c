@@ -179,7 +179,10 @@ static void manage(struct buffer_request *request, struct buffer_entry *entry) {
     void *memory = NULL;
     if (!context || request->size == 0 || !makes_sense(request) || use_svm(context, request, entry))
         return;
-    if ((request->failure = ff_mem_alloc(context, request->size, &memory)) < 0)
+    request->failure = request->flags & CL_MEM_ALLOC_HOST_PTR
+                           ? ff_mem_alloc(context, request->size, &memory)
+                           : ff_mem_alloc_for_kernels(context, request->size, &memory);
+    if (request->failure < 0)
         return;
     ff__note_managed(memory, request->size);
     ff__mark_managed();
@@ -275,6 +278,15 @@ static bool find_source(cl_mem handle, struct ff__buffer *out) {
         handle = parent;
     }
     return handle != NULL;
+}
+
+void ff__buffer_open(cl_mem handle) {
+    struct ff__buffer buffer;
+    struct ff_context *context = ff__context_if_open();
+    if (context && find_source(handle, &buffer) && buffer.memory &&
+        ff_mem_hint(context, buffer.memory, 1, FF_HINT_SYSTEM_CALLS, 0) != 0)
+        ff__fall_back("clEnqueueMapBuffer",
+                      "system calls that are given addresses in a mapped buffer may fail (EFAULT)");
 }
 
 FF_HOOKED cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info what, size_t size,

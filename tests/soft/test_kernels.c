@@ -1,0 +1,207 @@
+/* Memory that kernels alone use (ff_mem_alloc_for_kernels): the threads that meet its faults serve
+ * them, system calls fail there until the program says that it wants them, and nothing is lost when
+ * it does. All other memory is as ever. */
+#include <fcntl.h>
+#include <pthread.h>
+
+#include "runtime/child.h"
+
+#define BUDGET (4 * MB)
+#define SIZE   (8 * MB)
+
+static unsigned char *alloc_for_kernels(struct ff_context *context, size_t size) {
+    void *pointer = NULL;
+    CHECK(ff_mem_alloc_for_kernels(context, size, &pointer) == 0);
+    return pointer;
+}
+
+static void open_it(struct ff_context *context, const void *pointer) {
+    CHECK(ff_mem_hint(context, pointer, 1, FF_HINT_SYSTEM_CALLS, 0) == 0);
+}
+
+static void fill(unsigned char *data, size_t size, unsigned first) {
+    for (size_t at = 0; at < size; at += PAGE)
+        data[at] = (unsigned char)(first + at / PAGE);
+}
+
+static bool is_filled(const unsigned char *data, size_t size, unsigned first) {
+    bool same = true;
+    for (size_t at = 0; at < size; at += PAGE)
+        same = same && data[at] == (unsigned char)(first + at / PAGE);
+    return same;
+}
+
+/* Of one page, from a file of zeros. */
+static ssize_t read_into(unsigned char *page) {
+    int fd = open("/dev/zero", O_RDONLY);
+    CHECK(fd >= 0);
+    ssize_t got = read(fd, page, PAGE);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return got;
+}
+
+/* ---- faults, and what system calls meet ---- */
+
+static void use(const struct ff_config *config, const void *argument) {
+    (void)argument;
+    struct ff_context *context = child_open(config);
+    unsigned char *kernels = alloc_for_kernels(context, SIZE), *any = child_alloc(context, SIZE);
+    unsigned char *small = alloc_for_kernels(context, PAGE);
+    CHECK(read_into(any) == PAGE && read_into(small) == PAGE); /* both are absent */
+    CHECK(read_into(kernels) < 0 && errno == EFAULT);
+    fill(kernels, SIZE, 1);
+    fill(any, SIZE, 2);
+    child_evict(context, kernels, SIZE);
+    CHECK(is_filled(kernels, SIZE, 1) && is_filled(any, SIZE, 2));
+    child_evict(context, kernels, SIZE);
+    child_evict(context, any, SIZE);
+    CHECK(read_into(any + PAGE) == PAGE && read_into(kernels) < 0);
+    open_it(context, kernels + 5 * PAGE);
+    open_it(context, kernels);
+    open_it(context, any);
+    child_evict(context, kernels, SIZE);
+    CHECK(read_into(kernels) == PAGE && kernels[0] == 0);
+    kernels[0] = 1;
+    CHECK(is_filled(kernels, SIZE, 1));
+    CHECK(ff_mem_hint(context, &config, 1, FF_HINT_SYSTEM_CALLS, 0) == -EINVAL);
+    CHECK(ff_check(context, NULL) == 0);
+    child_close(context);
+}
+
+/* ---- addresses that are used again ---- */
+
+static void reuse(const struct ff_config *config, const void *argument) {
+    (void)argument;
+    struct ff_context *context = child_open(config);
+    for (unsigned i = 0; i < 20; i++) {
+        unsigned char *data = i % 2 ? child_alloc(context, SIZE) : alloc_for_kernels(context, SIZE);
+        if (i % 4 == 2)
+            open_it(context, data);
+        fill(data, SIZE, i);
+        CHECK(is_filled(data, SIZE, i));
+        child_evict(context, data, SIZE);
+        CHECK((read_into(data) == PAGE) == (i % 4 != 0));
+        CHECK(ff_mem_free(context, data) == 0);
+    }
+    child_close(context);
+}
+
+#define MANY 12000u
+
+/* More ranges than may be for kernels at a time. */
+static void many(const struct ff_config *config, const void *argument) {
+    (void)argument;
+    static unsigned char *ranges[MANY];
+    struct ff_config larger = *config;
+    larger.address_space = (MANY + 100) * 2 * MB;
+    larger.check = false; /* of so many ranges it would take minutes */
+    struct ff_context *context = child_open(&larger);
+    for (unsigned i = 0; i < MANY; i++) {
+        ranges[i] = (i % 4 ? alloc_for_kernels : child_alloc)(context, 16 * PAGE);
+        ranges[i][PAGE] = (unsigned char)i;
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        CHECK(ranges[i][PAGE] == (unsigned char)i);
+        CHECK(ff_mem_free(context, ranges[i]) == 0);
+    }
+    child_close(context);
+}
+
+/* ---- while kernels run ---- */
+
+struct runner {
+    pthread_t thread;
+    unsigned char *data;
+    const bool *stop;
+    unsigned number;
+};
+
+/* Each has a byte of each page, and counts in it. */
+static void *run(void *argument) {
+    struct runner *runner = argument;
+    unsigned char count = 0;
+    do {
+        for (size_t at = runner->number; at < SIZE; at += PAGE) {
+            CHECK(runner->data[at] == count);
+            runner->data[at]++;
+        }
+        count++;
+    } while (!__atomic_load_n(runner->stop, __ATOMIC_RELAXED));
+    return NULL;
+}
+
+static void open_meanwhile(const struct ff_config *config, const void *argument) {
+    (void)argument;
+    struct ff_context *context = child_open(config);
+    bool stop = false;
+    struct runner runners[4];
+    unsigned char *data = alloc_for_kernels(context, SIZE);
+    for (unsigned i = 0; i < 4; i++) {
+        runners[i] = (struct runner){.data = data, .stop = &stop, .number = i};
+        CHECK(pthread_create(&runners[i].thread, NULL, run, &runners[i]) == 0);
+    }
+    usleep(20000);
+    open_it(context, data);
+    usleep(20000);
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < 4; i++)
+        CHECK(pthread_join(runners[i].thread, NULL) == 0);
+    child_close(context);
+}
+
+/* ---- without descriptors ---- */
+
+/* A program that closes all of them has its faults served by farfault's threads. */
+static void close_all(const struct ff_config *config, const void *argument) {
+    (void)argument;
+    struct ff_context *context = child_open(config);
+    unsigned char *data = alloc_for_kernels(context, SIZE);
+    fill(data, SIZE, 3);
+    CHECK(close_range(3, ~0U, 0) == 0);
+    CHECK(is_filled(data, SIZE, 3));
+    child_evict(context, data, SIZE);
+    CHECK(is_filled(data, SIZE, 3));
+    child_close(context);
+}
+
+static void test_many(void **state) {
+    struct ff_config config = child_config(BUDGET);
+    (void)state;
+    config.system = "demand";
+    config.handler = FF_HANDLER_KERNELS;
+    expect_end("many", many, &config, NULL, 0);
+}
+
+static void run_all(scenario_fn *scenario, const char *name) {
+    static const enum ff_mechanism mechanisms[] = {FF_MECHANISM_AUTO, FF_MECHANISM_COPY};
+    for (unsigned i = 0; i < 4; i++) {
+        struct ff_config config = child_config(BUDGET);
+        config.handler = FF_HANDLER_KERNELS;
+        config.system = i < 2 ? "demand" : "nvidia-1";
+        config.mechanism = mechanisms[i % 2];
+        expect_end(name, scenario, &config, NULL, 0);
+    }
+}
+
+#define SCENARIO(name)                                                                             \
+    static void test_##name(void **state) {                                                        \
+        (void)state;                                                                               \
+        run_all(name, #name);                                                                      \
+    }
+SCENARIO(use)
+SCENARIO(reuse)
+SCENARIO(open_meanwhile)
+SCENARIO(close_all)
+
+int main(void) {
+    struct ff_config config = child_config(BUDGET);
+    ff_close(open_or_skip(&config));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_use),       cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_many),      cmocka_unit_test(test_open_meanwhile),
+        cmocka_unit_test(test_close_all),
+    };
+    return run_or_skip(tests);
+}
