@@ -15,26 +15,8 @@
 #define JOBS_MAX FF__MACHINE_DEVICES
 #define STOCK    "nvidia"
 /* The authors ran the released module, which prefetches blocks that are two apart. */
-#define PREEVICT "preevict-host:stride=2"
-#define OURS     "memharvester:stride=2"
-#define DRAWN    "memharvester" /* and the poster's, consecutive ones */
-
-/* The order in which the paper adds its techniques. */
-static const struct {
-    const char *name, *system;
-} steps[] = {
-    {"H", "memharvester-h"},
-    {"+PE", "memharvester-pe"},
-    {"+LP", "memharvester-lp"},
-    {"+PLF", "memharvester-plf"},
-    {"+LPF", "memharvester-lpf:stride=2"},
-    {"+MPF", OURS},
-};
-
-/* Blocks of 2 MiB. */
-static const unsigned amounts[] = {1, 2, 4, 8, 16};
-static const unsigned shares[] = {5, 10, 20, 40, 60}; /* percent of a device's memory */
-static const double footprints[] = {0.8, 1.2};
+#define PREEVICT        "preevict-host:stride=2"
+#define OURS            "memharvester:stride=2"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -52,14 +34,15 @@ struct huvm_run {
     char reason[sizeof((struct ff_error *)0)->message]; /* why it failed; empty: it did not */
 };
 
-/* A row of a table: how much faster a job is in one run than in another one, or what its run has
- * counted. */
+struct huvm_metric;
+
+/* A row of a table: what a metric makes of two runs, for one job. */
 struct huvm_row {
     char *table, *name;
     const char *what;
     unsigned slow, fast, job;
     double paper;
-    enum { TIMES_FASTER, HOST_SHARE, SECONDS, USED, HARVESTED } value;
+    const struct huvm_metric *metric;
 };
 
 struct huvm_repro {
@@ -227,136 +210,103 @@ static unsigned run_of(struct huvm_repro *work, const json_t *the_case, const ch
     return work->run_count++;
 }
 
-static void add_row(struct huvm_repro *work, struct huvm_row row) {
+/* ---- metrics ---- */
+
+static double faster(const struct huvm_result *slow, const struct huvm_result *fast, unsigned job) {
+    return slow->seconds[job] / fast->seconds[job];
+}
+
+static double seconds(const struct huvm_result *slow, const struct huvm_result *fast,
+                      unsigned job) {
+    (void)slow;
+    return fast->seconds[job];
+}
+
+/* Percent of the bytes of the first job. */
+static double from_host(const struct huvm_result *slow, const struct huvm_result *fast,
+                        unsigned job) {
+    (void)slow, (void)job;
+    return 100 * fast->host_bytes / (fast->host_bytes + fast->peer_bytes);
+}
+
+static double used(const struct huvm_result *slow, const struct huvm_result *fast, unsigned job) {
+    (void)slow;
+    return fast->used[job];
+}
+
+static double harvested(const struct huvm_result *slow, const struct huvm_result *fast,
+                        unsigned job) {
+    return fmax(0, used(slow, fast, job) - 1);
+}
+
+static const struct huvm_metric {
+    const char *name;
+    double (*of)(const struct huvm_result *slow, const struct huvm_result *fast, unsigned job);
+} metrics[] = {{"faster", faster},
+               {"seconds", seconds},
+               {"from_host", from_host},
+               {"used", used},
+               {"harvested", harvested}};
+
+/* The first if the table says nothing. */
+static const struct huvm_metric *metric_of(const json_t *table) {
+    for (size_t i = 0; i < COUNT_OF(metrics); i++)
+        if (strcmp(metrics[i].name, ff__repro_text(table, "metric")) == 0)
+            return &metrics[i];
+    return &metrics[0];
+}
+
+/* ---- the tables of the published file ---- */
+
+static double number_or(const json_t *object, const char *name, double other) {
+    double number = ff__repro_number(object, name);
+    return isnan(number) ? other : number;
+}
+
+/* The run of one side of a row: the faster one, or what that is compared with, if it is. */
+static unsigned side_of(struct huvm_repro *work, const json_t *the_case, const json_t *row,
+                        bool fast) {
+    const char *slow = ff__repro_text(row, "slow");
+    fast = fast || !*slow;
+    return run_of(work, the_case, fast ? ff__repro_text(row, "fast") : slow,
+                  number_or(row, "footprint", 1),
+                  (unsigned)number_or(row, fast ? "lent" : "slow_lent", 100));
+}
+
+/* Named for the job, or as the row says, or both. */
+static char *name_of(const json_t *table, const json_t *job, const json_t *row) {
+    const char *own = ff__repro_text(row, "name");
+    if (!json_is_true(json_object_get(table, "jobs")))
+        return ff__text("%s", own);
+    return ff__text("%s%s%s", ff__repro_text(job, "name"), *own ? ", " : "", own);
+}
+
+static void plan_row(struct huvm_repro *work, const json_t *the_case, const json_t *table,
+                     unsigned job, const json_t *row) {
+    const json_t *description = json_array_get(json_object_get(the_case, "jobs"), job);
+    double paper = ff__repro_number(description, ff__repro_text(row, "paper"));
+    const char *over = ff__repro_text(row, "over");
+    unsigned slow = side_of(work, the_case, row, false), fast = side_of(work, the_case, row, true);
     work->rows = ff__must(realloc(work->rows, (work->row_count + 1) * sizeof *work->rows));
-    work->rows[work->row_count++] = row;
+    work->rows[work->row_count++] = (struct huvm_row){
+        .table = ff__text("%s%s", ff__repro_text(the_case, "id"), ff__repro_text(table, "suffix")),
+        .name = name_of(table, description, row),
+        .what = ff__repro_text(table, "what"),
+        .slow = slow,
+        .fast = fast,
+        .job = job,
+        .paper = *over ? paper / ff__repro_number(description, over) : paper,
+        .metric = metric_of(table)};
 }
 
-static void plan_jobs(struct huvm_repro *work, const json_t *the_case, const char *suffix,
-                      const char *base, const char *published, const char *what) {
-    unsigned slow = run_of(work, the_case, base, 1, 100),
-             fast = run_of(work, the_case, OURS, 1, 100);
-    size_t i;
-    json_t *job;
-    json_array_foreach(json_object_get(the_case, "jobs"), i, job) add_row(
-        work, (struct huvm_row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
-                                .name = ff__text("%s", ff__repro_text(job, "name")),
-                                .what = what,
-                                .slow = slow,
-                                .fast = fast,
-                                .job = (unsigned)i,
-                                .paper = ff__repro_number(job, published) /
-                                         ff__repro_number(job, "memharvester")});
-}
-
-/* Of the first job, for which nothing is published. */
-static void plan_first(struct huvm_repro *work, const json_t *the_case, const char *suffix,
-                       const char *what, char *name, unsigned slow, unsigned fast) {
-    add_row(work,
-            (struct huvm_row){.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix),
-                              .name = name,
-                              .what = what,
-                              .slow = slow,
-                              .fast = fast,
-                              .paper = (double)NAN});
-}
-
-/* Seconds of a job, or of an iteration of it, under the system that the published member is of. */
-static void plan_seconds(struct huvm_repro *work, const json_t *the_case) {
-    static const struct {
-        const char *system, *member;
-    } systems[] = {{STOCK, "stock"}, {PREEVICT, "preevict"}, {OURS, "memharvester"}};
-    size_t i;
-    json_t *job;
-    json_array_foreach(json_object_get(the_case, "jobs"), i, job) for (unsigned s = 0;
-                                                                       s < COUNT_OF(systems); s++) {
-        unsigned run = run_of(work, the_case, systems[s].system, 1, 100);
-        add_row(work,
-                (struct huvm_row){
-                    .table = ff__text("%s.seconds", ff__repro_text(the_case, "id")),
-                    .name = ff__text("%s, %s", ff__repro_text(job, "name"), systems[s].system),
-                    .what = "seconds, of a network those of an iteration",
-                    .slow = run,
-                    .fast = run,
-                    .job = (unsigned)i,
-                    .paper = ff__repro_number(job, systems[s].member),
-                    .value = SECONDS});
-    }
-}
-
-/* Of each job of a case, what it takes of memory, as a multiple of its device's. */
-static void plan_memory(struct huvm_repro *work, const json_t *the_case, const char *suffix,
-                        const char *what, const struct huvm_row *like) {
-    unsigned run = run_of(work, the_case, OURS, 1, 100);
-    size_t i;
-    json_t *job;
-    json_array_foreach(json_object_get(the_case, "jobs"), i, job) {
-        struct huvm_row row = *like;
-        row.table = ff__text("%s%s", ff__repro_text(the_case, "id"), suffix);
-        row.name = ff__text("%s", ff__repro_text(job, "name"));
-        row.what = what;
-        row.slow = row.fast = run;
-        row.job = (unsigned)i;
-        add_row(work, row);
-    }
-}
-
-/* Table 2 and Figures 1 and 11. */
-static void plan_usage(struct huvm_repro *work, const json_t *the_case) {
-    const struct huvm_row all = {.paper = (double)NAN, .value = USED},
-                          more = {.paper = (double)NAN, .value = HARVESTED};
-    plan_memory(work, the_case, ".usage", "its memory, as a multiple of its device's", &all);
-    plan_memory(work, the_case, ".harvested",
-                "what of its memory does not fit on its device, as a multiple of the device's",
-                &more);
-}
-
-static void plan_steps(struct huvm_repro *work, const json_t *the_case) {
-    unsigned stock = run_of(work, the_case, STOCK, 1, 100);
-    for (unsigned i = 0; i < COUNT_OF(steps); i++)
-        plan_first(work, the_case, ".steps",
-                   "the first job, technique by technique: times faster than the stock driver",
-                   ff__text("%s", steps[i].name), stock,
-                   run_of(work, the_case, steps[i].system, 1, 100));
-}
-
-static void plan_amounts(struct huvm_repro *work, const json_t *the_case) {
-    unsigned none = run_of(work, the_case, OURS ",path=0", 1, 100);
-    for (unsigned i = 0; i < COUNT_OF(amounts); i++) {
-        char *system = ff__text(OURS ",amount=%u", amounts[i]);
-        plan_first(work, the_case, ".amount",
-                   "the first job, by what is prefetched after a batch: times faster than without",
-                   ff__text("%u MB", 2 * amounts[i]), none, run_of(work, the_case, system, 1, 100));
-        free(system);
-    }
-}
-
-static void plan_footprints(struct huvm_repro *work, const json_t *the_case) {
-    static const char *const bases[] = {STOCK, PREEVICT};
-    for (unsigned i = 0; i < COUNT_OF(footprints) * COUNT_OF(bases); i++) {
-        double footprint = footprints[i / COUNT_OF(bases)];
-        const char *base = bases[i % COUNT_OF(bases)];
-        plan_first(work, the_case, ".footprint",
-                   "the first job, with less and more data: times faster than the other system",
-                   ff__text("%.0f %%, %s", footprint * 100, base),
-                   run_of(work, the_case, base, footprint, 100),
-                   run_of(work, the_case, OURS, footprint, 100));
-    }
-}
-
-static void plan_sources(struct huvm_repro *work, const json_t *the_case) {
-    static const char *const systems[] = {STOCK, PREEVICT, OURS};
-    for (unsigned i = 0; i < COUNT_OF(systems); i++) {
-        unsigned run = run_of(work, the_case, systems[i], 1, 100);
-        add_row(work, (struct huvm_row){
-                          .table = ff__text("%s.host", ff__repro_text(the_case, "id")),
-                          .name = ff__text("%s", systems[i]),
-                          .what = "the first job: percent of its bytes that came from the host",
-                          .slow = run,
-                          .fast = run,
-                          .paper = (double)NAN,
-                          .value = HOST_SHARE});
-    }
+/* Of all jobs, or of the first one. */
+static void plan_table(struct huvm_repro *work, const json_t *the_case, const json_t *table) {
+    bool all = json_is_true(json_object_get(table, "jobs"));
+    size_t count = json_array_size(json_object_get(the_case, "jobs")), i;
+    const json_t *row;
+    for (unsigned job = 0; job < (all ? count : 1); job++)
+        json_array_foreach(json_object_get(table, "rows"), i, row)
+            plan_row(work, the_case, table, job, row);
 }
 
 static bool is_asked_for(const struct ff__repro_plan *plan, const char *part) {
@@ -367,57 +317,23 @@ static bool is_variant(const json_t *the_case) {
     return json_is_true(json_object_get(the_case, "variant"));
 }
 
+/* A table without a part is in that of the case; of variants there are no others. */
 static void plan_case(struct huvm_repro *work, const struct ff__repro_plan *plan,
-                      const json_t *the_case) {
-    if (is_asked_for(plan, ff__repro_text(the_case, "part"))) {
-        plan_jobs(work, the_case, "", STOCK, "stock", "times faster than the stock driver");
-        plan_jobs(work, the_case, ".preevict", PREEVICT, "preevict",
-                  "times faster than with pre-eviction to the host");
-        plan_first(work, the_case, ".consecutive",
-                   "the first job, prefetching consecutive blocks: times faster than the stock "
-                   "driver",
-                   ff__text("%s", DRAWN), run_of(work, the_case, STOCK, 1, 100),
-                   run_of(work, the_case, DRAWN, 1, 100));
-        plan_seconds(work, the_case);
-        plan_usage(work, the_case);
-        plan_sources(work, the_case);
+                      const char *tables, const json_t *the_case) {
+    size_t i;
+    const json_t *table;
+    json_array_foreach(json_object_get(plan->published, tables), i, table) {
+        const char *part = ff__repro_text(table, "part");
+        if (is_asked_for(plan, *part ? part : ff__repro_text(the_case, "part")) &&
+            !(*part && is_variant(the_case)))
+            plan_table(work, the_case, table);
     }
-    if (is_variant(the_case))
-        return;
-    if (is_asked_for(plan, "steps"))
-        plan_steps(work, the_case);
-    if (is_asked_for(plan, "amounts"))
-        plan_amounts(work, the_case);
-    if (is_asked_for(plan, "footprints"))
-        plan_footprints(work, the_case);
-}
-
-static void plan_shares(struct huvm_repro *work, const json_t *the_case) {
-    unsigned stock = run_of(work, the_case, STOCK, 1, 0);
-    for (unsigned i = 0; i < COUNT_OF(shares); i++)
-        plan_first(
-            work, the_case, "",
-            "by the share of one device's memory that is idle: times faster than the stock driver",
-            ff__text("%u %%", shares[i]), stock, run_of(work, the_case, OURS, 1, shares[i]));
 }
 
 /* ---- tables ---- */
 
 static double value_of(const struct huvm_repro *work, const struct huvm_row *row) {
-    const struct huvm_result *slow = &work->runs[row->slow].found,
-                             *fast = &work->runs[row->fast].found;
-    switch (row->value) {
-    case HOST_SHARE:
-        return 100 * fast->host_bytes / (fast->host_bytes + fast->peer_bytes);
-    case SECONDS:
-        return fast->seconds[row->job];
-    case USED:
-        return fast->used[row->job];
-    case HARVESTED:
-        return fmax(0, fast->used[row->job] - 1);
-    default:
-        return slow->seconds[row->job] / fast->seconds[row->job];
-    }
+    return row->metric->of(&work->runs[row->slow].found, &work->runs[row->fast].found, row->job);
 }
 
 static void make_tables(const struct huvm_repro *work, json_t *tables) {
@@ -441,7 +357,7 @@ static void add_most(const struct huvm_repro *work, const struct ff__repro_plan 
         for (unsigned r = 0; r < work->row_count; r++) {
             const struct huvm_row *row = &work->rows[r];
             const struct huvm_run *slow = &work->runs[row->slow], *fast = &work->runs[row->fast];
-            if (row->value == TIMES_FASTER && !is_variant(fast->the_case) &&
+            if (row->metric->of == faster && !is_variant(fast->the_case) &&
                 strcmp(slow->system, bases[i]) == 0 && strcmp(fast->system, OURS) == 0 &&
                 fast->footprint == 1 && fast->share == 100)
                 most = fmax(most, value_of(work, row));
@@ -486,9 +402,9 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     double memory = ff__repro_number(plan->published, "memory");
     work.memory = isnan(memory) ? work.machine.gpu.memory : (uint64_t)memory;
     json_array_foreach(json_object_get(plan->published, "cases"), i, the_case)
-        plan_case(&work, plan, the_case);
-    json_array_foreach(json_object_get(plan->published, "spare"), i,
-                       the_case) if (is_asked_for(plan, "spare")) plan_shares(&work, the_case);
+        plan_case(&work, plan, "tables", the_case);
+    json_array_foreach(json_object_get(plan->published, "spare"), i, the_case)
+        plan_case(&work, plan, "spare_tables", the_case);
     if (!status && work.run_count == 0)
         status = ff__complain(FF__EXIT_USAGE,
                               "--parts: '%s' names no part; there are: cases,others,kernels,engine,"
