@@ -72,7 +72,8 @@ mistake 2 'farfault run: --devices 9: must be a whole number, 1 to 8' run --devi
 mistake 2 'farfault run: --devices two: must be a whole number, 1 to 8' run --devices two -- true
 mistake 2 'farfault run: --mechanism x: must be auto, move or copy' run --mechanism x -- true
 mistake 2 'farfault run: --granule 8K: must be 4K, 64K or 2M' run --granule 8K -- true
-mistake 2 'farfault run: --handler x: must be adaptive, sleep, sigbus or kernels' run --handler x -- true
+mistake 2 'farfault run: --handler x: must be adaptive, sleep, sigbus or kernels' run \
+    --handler x -- true
 mistake 2 'farfault run: --link x: must be a rate and a latency, *' run --link x -- true
 mistake 2 'farfault run: --spin x: must be a time up to 1s, such as 50us' run --spin x -- true
 mistake 2 'farfault run: --seed x: must be a whole number, 0 to 9223372036854775807' run --seed x \
