@@ -179,6 +179,8 @@ bool ff__memory_leave(struct ff__engine *engine, uint32_t block, uint32_t tier,
         out->dead = ff_mask_and(&out->dead, &out->pages);
     if (dead)
         out->dead = ff_mask_or(&out->dead, dead);
+    struct ff_mask mapped = ff__mapped(engine, block); /* what is written there would be lost */
+    out->dead = ff_mask_minus(&out->dead, &mapped);
     ff__tell_leave(engine, &(struct ff_leave){FF_LEAVE_PAGES, block, tier, &going});
     ff__memory_mark(engine, block, &going, true, true);
     if (moving)

@@ -8,16 +8,18 @@ static unsigned long steps(void) {
     return scaled_cases(4000, 400);
 }
 
-/* Tight memory, several devices, ample memory, memory by leaf; the first two twice, for the same
- * decisions. */
+/* Tight memory, several devices, ample memory, memory by leaf, pages that are mapped to be used
+ * from the host; the first two twice, for the same decisions. */
 static void check_system(const char *system) {
-    static const struct world_shape shapes[] = {{NULL, 1, 3, 11, 0},
-                                                {NULL, 2, 2, 12, 0},
-                                                {NULL, 1, 1, 13, 0},
-                                                {NULL, 4, 3, 14, 0},
-                                                {NULL, 1, 64, 15, 0},
-                                                {NULL, 2, 3, 16, FF_LEAF_PAGES},
-                                                {NULL, 1, 1, 17, FF_LEAF_PAGES}};
+    static const struct world_shape shapes[] = {{NULL, 1, 3, 11, 0, false},
+                                                {NULL, 2, 2, 12, 0, false},
+                                                {NULL, 1, 1, 13, 0, false},
+                                                {NULL, 4, 3, 14, 0, false},
+                                                {NULL, 1, 64, 15, 0, false},
+                                                {NULL, 2, 3, 16, FF_LEAF_PAGES, false},
+                                                {NULL, 1, 1, 17, FF_LEAF_PAGES, false},
+                                                {NULL, 1, 3, 18, 0, true},
+                                                {NULL, 2, 3, 19, FF_LEAF_PAGES, true}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         struct world_shape shape = shapes[i];
         shape.system = system;
@@ -79,10 +81,13 @@ static void test_seeds(void **state) {
     (void)state;
     for (uint64_t seed = 100; seed < 100 + scaled_cases(8, 2); seed++) {
         struct world_shape shape = {seed % 2 ? "nvidia" : "nvidia:prefetch=next,evict=rogue-liar",
-                                    1 + (uint32_t)(seed % 3), 1 + (uint32_t)(seed % 5), seed,
+                                    1 + (uint32_t)(seed % 3),
+                                    1 + (uint32_t)(seed % 5),
+                                    seed,
                                     seed % 7 < 3   ? FF_LEAF_PAGES
                                     : seed % 7 < 5 ? 1
-                                                   : 0};
+                                                   : 0,
+                                    false};
         uint64_t log = live(&shape, steps());
         shape.seed += 1000;
         assert_int_not_equal(live(&shape, steps() / 4), log);

@@ -11,6 +11,8 @@
 #include "fake/content.h"
 #include "fake/costs.h"
 
+#include "engine/internal.h"
+
 #include <errno.h>
 
 #define FLIGHTS     6u
@@ -80,6 +82,10 @@ enum {
     SEEN_PAGES_IN,
     SEEN_PAGES_PART_OUT,
     SEEN_PART_LATE,
+    SEEN_MAPPED,
+    SEEN_MAPPED_TO_MIGRATE,
+    SEEN_UNMAPPED,
+    SEEN_STILL_MAPPED,
     SEEN_MAX
 };
 static uint64_t seen[SEEN_MAX];
@@ -111,9 +117,14 @@ static inline void log_job(struct world *world, int status, const struct ff__job
     seen[SEEN_TRIMMED] += job->took_chunk;
     seen[SEEN_THROTTLED_PART] += !ff_mask_empty(&job->throttled);
     bool is_split = job->has_in && ff__frame_is_split(job->in.to.frame);
+    seen[SEEN_MAPPED] += job->has_in && job->in.mapped;
     seen[SEEN_PAGES_IN] += job->has_in && job->in.to.frame == FF__SPLIT_PAGES;
     seen[SEEN_SPLIT_IN] += is_split;
     for (uint32_t i = 0; i < job->out_count; i++) {
+        if (job->out[i].mapped) {
+            seen[job->has_in ? SEEN_MAPPED_TO_MIGRATE : SEEN_UNMAPPED]++;
+            continue;
+        }
         bool split_out = ff__frame_is_split(job->out[i].from.frame);
         seen[SEEN_PAGES_PART_OUT] +=
             job->out[i].from.frame == FF__SPLIT_PAGES && !job->out[i].whole;
@@ -166,6 +177,7 @@ struct world_shape {
     uint32_t devices, chunks;
     uint64_t seed;
     uint32_t granule;
+    bool maps; /* pages that are used from the host are mapped for that */
 };
 
 static inline bool world_sample(void *self, uint32_t tier, uint32_t range, uint32_t launch,
@@ -185,6 +197,9 @@ static inline void world_open(struct world *world, const struct world_shape *sha
         .shows = FF_SEES_FAULTS | FF_SEES_LAUNCHES | FF_SEES_ACCESSES | FF_SEES_INSTRUCTIONS |
                  FF_SEES_FUTURE | FF_SEES_SAMPLES | FF_SEES_SHARERS | FF_SEES_REMOTE,
     };
+    if (shape->maps)
+        world->description.controls |= FF_CONTROLS_REMOTE;
+    world->description.maps_remote = shape->maps;
     set_costs(&world->description);
     struct ff__engine_config config = {
         .backend = &world->description,
@@ -230,16 +245,17 @@ static inline void claim_job(struct world *world, const struct ff__job *job, boo
     if (job->has_in)
         claim(world, job->in.block, on);
     for (uint32_t i = 0; i < job->out_count; i++)
-        claim(world, job->out[i].block, on);
+        if (!job->has_in || !job->out[i].mapped)
+            claim(world, job->out[i].block, on);
 }
 
 static inline void check_new_job(struct world *world, const struct ff__job *job) {
     if (!job->has_in && job->out_count == 0)
         fake_blame(&world->fake, "a job without work");
-    if (job->out_count > FF_CHUNK_LEAVES)
+    if (job->out_count > FF_CHUNK_LEAVES + 1)
         fake_blame(&world->fake, "%u evictions in a job", job->out_count);
     for (uint32_t i = 0; i < job->out_count && job->has_in; i++)
-        if (job->out[i].from.tier != job->in.to.tier)
+        if (!job->out[i].mapped && job->out[i].from.tier != job->in.to.tier)
             fake_blame(&world->fake, "block %u is evicted from another device", job->out[i].block);
     struct ff_mask both = ff_mask_and(&job->faulted, &job->throttled);
     if (!ff_mask_within(&job->faulted, &job->in.pages) && job->has_in)
@@ -260,7 +276,8 @@ static inline void finish_flight(struct world *world, struct flight *flight) {
     ff__engine_finish(&world->engine, world->now_ns, job);
     if (job->has_in) {
         uint32_t pages = ff_mask_count(&job->in.pages);
-        world->prefetched += pages - ff_mask_count(&job->faulted);
+        if (!job->in.mapped)
+            world->prefetched += pages - ff_mask_count(&job->faulted);
         log_number(world, pages);
         if (!ff_mask_empty(&unserved))
             try_later(world, &group, &unserved, world->now_ns);
@@ -362,15 +379,19 @@ static inline void check_served(struct world *world, const struct ff_fault_group
 static inline void serve(struct world *world, struct ff_fault_group *group) {
     struct ff__job *job = next_job(world);
     struct ff_mask present = {{0}};
-    if (!ff__facts(space_of(world), group->block)->busy)
+    if (!ff__facts(space_of(world), group->block)->busy) {
+        struct ff_mask mapped = ff__mapped(&world->engine, group->block);
         present = ff__block_present(space_of(world), group->block);
+        present = ff_mask_or(&present, &mapped);
+    }
     struct ff_mask absent = ff_mask_minus(&group->faulted, &present);
     int status = ff__engine_fault(&world->engine, world->now_ns, group, job);
     log_job(world, status, job);
     switch (status) {
     case FF__JOB_RUN:
         check_served(world, group, job, &absent);
-        world->faults += ff_mask_count(&job->faulted);
+        if (!job->in.mapped)
+            world->faults += ff_mask_count(&job->faulted);
         if (!ff_mask_empty(&job->throttled))
             try_later(world, group, &job->throttled, job->retry_ns);
         start_flight(world, false);
@@ -514,9 +535,27 @@ static inline void step_discard(struct world *world) {
     if (block == FF_NONE || ff__facts(space_of(world), block)->busy)
         return;
     struct ff_mask pages = some_pages(world, block), there = fake_on_devices(&world->fake, block);
-    struct ff_mask gone = ff_mask_minus(&pages, &there);
+    struct ff_mask gone = ff_mask_minus(&pages, &there), mapped = ff__mapped(&world->engine, block);
+    gone = ff_mask_minus(&gone, &mapped);
     fake_discard(&world->fake, block, &gone);
-    ff__engine_discard(&world->engine, block, &pages); /* leaves alone what is on a device */
+    ff__engine_discard(&world->engine, block, &pages); /* leaves alone what is in use */
+}
+
+/* The end of mappings: of a block that is asked for, or of one whose time has come. */
+static inline void step_unmap(struct world *world) {
+    uint32_t block = live_block(world);
+    struct ff__job *job = next_job(world);
+    bool one = below(world, 3) == 0;
+    if (block == FF_NONE || !world->engine.mappings)
+        return;
+    int status = one ? ff__engine_unmap(&world->engine, block, job)
+                     : ff__engine_unmap_due(&world->engine, world->now_ns, job);
+    log_job(world, status, job);
+    if (status == FF__JOB_RUN)
+        start_flight(world, false);
+    else if (status == FF__JOB_NONE && !one &&
+             ff__engine_mapped_until(&world->engine) <= world->now_ns)
+        fake_blame(&world->fake, "a mapping stays beyond its time");
 }
 
 static inline void step_preevict(struct world *world) {
@@ -627,7 +666,9 @@ static inline void step_outside(struct world *world) {
     if (block == FF_NONE || ff__facts(space, block)->busy)
         return;
     struct ff_mask pages = some_pages(world, block), present = ff__block_present(space, block);
+    struct ff_mask mapped = ff__mapped(&world->engine, block);
     world->outside_pages = ff_mask_minus(&pages, &present);
+    world->outside_pages = ff_mask_minus(&world->outside_pages, &mapped);
     world->outside = block;
     ff__facts(space, block)->busy = 1;
 }
@@ -662,6 +703,13 @@ static inline void clear_block(struct world *world, uint32_t block) {
         if (ff__engine_evict(&world->engine, world->now_ns, block, tier, NULL, NULL, job) !=
             FF__JOB_RUN)
             continue;
+        job->out[0].freed = true;
+        start_flight(world, false);
+        while (world->claimed[block])
+            step_flight(world, &world->flights[world->flight_count - 1]);
+    }
+    struct ff__job *job = next_job(world);
+    if (ff__engine_unmap(&world->engine, block, job) == FF__JOB_RUN) {
         job->out[0].freed = true;
         start_flight(world, false);
         while (world->claimed[block])
@@ -724,9 +772,15 @@ static inline void check_world(struct world *world) {
     if (space->stats.resident > space->stats.capacity + space->stats.overshoot ||
         space->stats.resident_peak > space->most * FF_PAGE_SIZE * (space->tier_count - 1))
         fake_blame(&world->fake, "more is resident than there is memory");
-    for (uint32_t block = 0; block < WINDOWS; block++)
-        if (space->blocks[block].page_count > 0 && !ff__facts(space, block)->busy)
-            fake_compare(&world->fake, block);
+    for (uint32_t block = 0; block < WINDOWS; block++) {
+        struct ff_mask mapped = ff__mapped(&world->engine, block);
+        if (space->blocks[block].page_count == 0 || ff__facts(space, block)->busy)
+            continue;
+        fake_compare(&world->fake, block);
+        if (!ff_mask_equal(&mapped, &world->fake.blocks[block].mapped))
+            fake_blame(&world->fake, "block %u: the engine is wrong about what is mapped", block);
+        seen[SEEN_STILL_MAPPED] += world->engine.mappings && world->engine.mappings[block].stays;
+    }
     if (world->fake.violation[0])
         fail_msg("%s (at %llu ns)", world->fake.violation, (unsigned long long)world->now_ns);
 }
@@ -742,8 +796,9 @@ static inline void step_world(struct world *world) {
         {15, step_launch},   {20, step_policy_threads}, {12, step_outside},
         {8, step_add_range}, {5, step_remove_range},    {60, step_retry},
         {20, step_show},     {6, step_capacity},        {20, step_samples},
+        {20, step_unmap},
     };
-    uint32_t choice = below(world, 981), i = 0;
+    uint32_t choice = below(world, 1001), i = 0;
     while (choice >= steps[i].weight)
         choice -= steps[i++].weight;
     steps[i].step(world);
@@ -784,6 +839,7 @@ static inline void settle_world(struct world *world) {
 static inline void check_conservation(struct world *world) {
     const struct ff_stats *stats = &space_of(world)->stats;
     assert_int_equal(stats->pages_in, world->fake.in);
+    assert_int_equal(stats->pages_mapped, world->fake.mapped);
     assert_int_equal(stats->populated, world->fake.populated);
     assert_int_equal(stats->pages_out, world->fake.out);
     assert_int_equal(stats->pages_dropped, world->fake.dropped);

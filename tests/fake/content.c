@@ -77,7 +77,7 @@ static bool check_move(struct fake *fake, const struct ff__move *move) {
         fake_blame(fake, "block %u: held pages that do not move", block);
     if (!ff_mask_within(&move->left, &move->pages))
         fake_blame(fake, "block %u: pages are left that do not move", block);
-    if (!ff__frame_is_split(place->frame) &&
+    if (!move->mapped && !ff__frame_is_split(place->frame) &&
         (place->frame == FF_NONE ||
          place->frame + ff__frames_leaves(space->blocks[block].page_count) > fake->leaf_count)) {
         fake_blame(fake, "block %u: frame %u is outside of tier %u", block, place->frame,
@@ -214,6 +214,9 @@ static void move_in(struct fake *fake, struct ff__move *move, const struct ff_ma
         fake_blame(fake, "block %u: whole is %d", move->block, move->whole);
     if (ff_mask_empty(&move->left))
         fake_blame(fake, "block %u: nothing comes", move->block);
+    struct ff_mask mapped = ff_mask_and(&b->mapped, &move->left);
+    if (!ff_mask_empty(&mapped))
+        fake_blame(fake, "block %u: a page that comes is mapped", move->block);
     check_held(fake, move);
     struct ff_mask now = part ? ff_mask_and(part, &move->left) : move->left;
     struct ff_mask held = ff_mask_and(&now, &move->held);
@@ -249,6 +252,9 @@ static void send(struct fake *fake, const struct ff__move *move, const struct ff
 void fake_discard(struct fake *fake, uint32_t block, const struct ff_mask *dead) {
     struct fake_block *b = &fake->blocks[block];
     struct ff_mask there = fake_on_devices(fake, block), gone = ff_mask_minus(dead, &there);
+    struct ff_mask used = ff_mask_and(dead, &b->mapped);
+    if (!ff_mask_empty(&used))
+        fake_blame(fake, "block %u: a page is dropped that is mapped", block);
     b->loose = ff_mask_or(&b->loose, &gone);
     b->on[FF_TIER_HOST] = ff_mask_minus(&b->on[FF_TIER_HOST], dead);
 }
@@ -283,8 +289,59 @@ static void move_out(struct fake *fake, struct ff__move *move, const struct ff_m
     fake->evictions += !ff_mask_empty(&live); /* only dead content: no eviction */
 }
 
+/* What may not be with a mapping, and whether its pages are mapped already. */
+static bool check_mapping(struct fake *fake, const struct ff__move *move, bool mapped) {
+    if (!check_move(fake, move))
+        return false;
+    const struct fake_block *b = &fake->blocks[move->block];
+    struct ff_mask there = ff_mask_and(&b->mapped, &move->left);
+    if (!ff_mask_equal(&there, mapped ? &move->left : &(struct ff_mask){{0}}))
+        fake_blame(fake, "block %u: a page is mapped twice, or is not mapped", move->block);
+    there = fake_on_devices(fake, move->block);
+    there = ff_mask_and(&there, &move->left);
+    if (!ff_mask_empty(&there))
+        fake_blame(fake, "block %u: a mapped page is on a device", move->block);
+    if (ff__move_place(move)->frame != FF_NONE || move->whole || move->guest || move->lends ||
+        move->keep || !ff_mask_empty(&move->dead))
+        fake_blame(fake, "block %u: a mapping that is more than that", move->block);
+    if (ff_mask_empty(&move->left))
+        fake_blame(fake, "block %u: nothing is mapped", move->block);
+    return true;
+}
+
+/* The host has content for all that was ever mapped. */
+static void map_in(struct fake *fake, struct ff__move *move, const struct ff_mask *part) {
+    move->status = part ? -ENOMEM : 0;
+    if (!check_mapping(fake, move, false))
+        return;
+    struct fake_block *b = &fake->blocks[move->block];
+    check_held(fake, move);
+    struct ff_mask now = part ? ff_mask_and(part, &move->left) : move->left;
+    struct ff_mask empty = ff_mask_minus(&now, &move->held);
+    FF_MASK_FOR_EACH_PAGE(&empty, page) {
+        b->host[page] = 0;
+    }
+    b->on[FF_TIER_HOST] = ff_mask_or(&b->on[FF_TIER_HOST], &now);
+    b->mapped = ff_mask_or(&b->mapped, &now);
+    b->came = ff_mask_or(&b->came, &now);
+    move->left = ff_mask_minus(&move->left, &now);
+    fake->mapped += ff_mask_count(&now);
+}
+
+static void map_out(struct fake *fake, struct ff__move *move, const struct ff_mask *part) {
+    move->status = part ? -EBUSY : 0;
+    if (!check_mapping(fake, move, true))
+        return;
+    struct fake_block *b = &fake->blocks[move->block];
+    struct ff_mask now = part ? ff_mask_and(part, &move->left) : move->left;
+    b->mapped = ff_mask_minus(&b->mapped, &now);
+    move->left = ff_mask_minus(&move->left, &now);
+}
+
 void fake_move(struct fake *fake, struct ff__move *move, const struct ff_mask *part) {
-    if (ff__move_arrives(move))
+    if (move->mapped)
+        (ff__move_arrives(move) ? map_in : map_out)(fake, move, part);
+    else if (ff__move_arrives(move))
         move_in(fake, move, part);
     else
         move_out(fake, move, part);
@@ -293,26 +350,28 @@ void fake_move(struct fake *fake, struct ff__move *move, const struct ff_mask *p
 /* ---- the program ---- */
 
 /* What is read is what was written last, unless that was declared dead. */
-static void check_word(struct fake *fake, uint32_t block, uint32_t page) {
+static void check_word(struct fake *fake, uint32_t block, uint32_t page, uint32_t word) {
     struct fake_block *b = &fake->blocks[block];
     if (ff_mask_test(&b->loose, page))
-        b->truth[page] = b->device[page];
+        b->truth[page] = word;
     ff_mask_unset(&b->loose, page);
-    if (b->device[page] != b->truth[page])
-        fake_blame(fake, "block %u page %u reads %u, %u was written", block, page, b->device[page],
+    if (word != b->truth[page])
+        fake_blame(fake, "block %u page %u reads %u, %u was written", block, page, word,
                    b->truth[page]);
 }
 
 bool fake_access(struct fake *fake, uint32_t block, uint32_t page, uint32_t *word, bool write) {
     struct fake_block *b = &fake->blocks[block];
     struct ff_mask present = fake_on_devices(fake, block);
-    if (!ff_mask_test(&present, page))
+    bool mapped = ff_mask_test(&b->mapped, page);
+    if (!mapped && !ff_mask_test(&present, page))
         return false;
-    check_word(fake, block, page);
+    uint32_t *there = mapped ? &b->host[page] : &b->device[page];
+    check_word(fake, block, page, *there);
     if (write)
-        b->truth[page] = b->device[page] = *word;
+        b->truth[page] = *there = *word;
     else
-        *word = b->device[page];
+        *word = *there;
     return true;
 }
 
@@ -326,6 +385,9 @@ bool fake_touch(struct fake *fake, uint32_t block, uint32_t page, bool write) {
 void fake_write_host(struct fake *fake, uint32_t block, const struct ff_mask *pages, uint32_t first,
                      const char *from) {
     struct fake_block *b = &fake->blocks[block];
+    struct ff_mask mapped = ff_mask_and(pages, &b->mapped);
+    if (!ff_mask_empty(&mapped))
+        fake_blame(fake, "block %u: a page is written on the host that is mapped", block);
     FF_MASK_FOR_EACH_PAGE(pages, page) {
         uint32_t word = ++fake->written;
         if (from)
@@ -339,7 +401,7 @@ void fake_write_host(struct fake *fake, uint32_t block, const struct ff_mask *pa
 void fake_forget(struct fake *fake, uint32_t block) {
     struct fake_block *b = &fake->blocks[block];
     struct ff_mask there = fake_on_devices(fake, block);
-    if (!ff_mask_empty(&there) || b->at_work)
+    if (!ff_mask_empty(&there) || !ff_mask_empty(&b->mapped) || b->at_work)
         fake_blame(fake, "block %u: its range is removed while it is in use", block);
     memset(b, 0, sizeof *b);
     memset(b->frame, 0xff, sizeof b->frame);

@@ -14,8 +14,9 @@
 struct fake_block {
     /* Where a page's content is; a host bit may be beside another */
     struct ff_mask on[FF_TIERS_MAX];
-    struct ff_mask loose; /* declared dead: what is read next may be anything */
-    struct ff_mask came;  /* pages that were ever brought to a device */
+    struct ff_mask loose;  /* declared dead: what is read next may be anything */
+    struct ff_mask came;   /* pages that were ever brought to a device */
+    struct ff_mask mapped; /* of the host's, for a device to use them there */
     uint32_t device[FF_BLOCK_PAGES], host[FF_BLOCK_PAGES]; /* words */
     uint32_t truth[FF_BLOCK_PAGES];                        /* what the program wrote last */
     uint32_t frame[FF_TIERS_MAX];
@@ -32,6 +33,7 @@ struct fake {
     uint32_t leaf_count, written;  /* the word that was written last */
     struct ff__random random;
     uint64_t in, populated, out, dropped, evictions; /* pages, and blocks */
+    uint64_t mapped;                                 /* pages, each time */
     char violation[256];
 };
 
@@ -50,7 +52,9 @@ void fake_begin(struct ff__move *move);
 /* Carries a move out. With `part` only of these pages; then it fails. */
 void fake_move(struct fake *fake, struct ff__move *move, const struct ff_mask *part);
 
-/* The program reads a page, or writes it, if it is on a device. False: that is a far fault. */
+/* The program reads a page, or writes it, if it is on a device or mapped. False: that is a far
+ * fault.
+ */
 bool fake_access(struct fake *fake, uint32_t block, uint32_t page, uint32_t *word, bool write);
 
 /* The same of one that has no use for the word. */
