@@ -27,7 +27,7 @@ struct ff_model {
 enum ff_access_flags {
     FF_ACCESS_WRITE = 1u << 0,
     FF_ACCESS_MISS = 1u << 1,   /* the page was not there: a far fault */
-    FF_ACCESS_REMOTE = 1u << 2, /* used over a link from where it is */
+    FF_ACCESS_REMOTE = 1u << 2, /* used over a link from where it is; no fault */
 };
 
 /* One access of one warp to one page; pc, sm and warp only where the backend shows instructions. */

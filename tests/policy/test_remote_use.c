@@ -99,7 +99,7 @@ static void fault(struct bench *bench, uint32_t block) {
 
 static void use_page_remotely(struct bench *bench, uint32_t block, uint16_t page) {
     const struct ff_access access = {
-        .block = block, .page = page, .tier = TIER, .flags = FF_ACCESS_MISS | FF_ACCESS_REMOTE};
+        .block = block, .page = page, .tier = TIER, .flags = FF_ACCESS_REMOTE};
     const struct ff_access_batch batch = {.items = &access, .count = 1};
     struct ff_advice items[4];
     struct ff_advice_list list = {items, 0, 4};

@@ -220,6 +220,29 @@ static void test_too_little_memory(void **state) {
                         "bytes");
 }
 
+/* ---- use from the host ---- */
+
+/* One that reads pages again and again: they migrate once their leaf has been read so often, and
+ * are used from there until then. */
+static void test_delayed_migration(void **state) {
+    (void)state;
+    static const struct little leaf = {
+        .pages = 16, .launches = 1, .passes = 20, .ctas = 1, .warps = 1, .host_writes = true};
+    static const char *const systems_of[] = {"uvmsmart:smart=0,remote=2,ts=8",
+                                             "uvmsmart:smart=0,remote=2,ts=100",
+                                             "uvmsmart:smart=0,remote=2,ts=1000"};
+    static const uint64_t migrated[] = {16, 16, 0};
+    uint64_t remote = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        struct ff__sim_result r = little_run(&leaf, "gtx1080ti", systems_of[i], 0);
+        assert_int_equal(r.accesses, 320);
+        assert_int_equal(r.pages_in, migrated[i]);
+        assert_true(r.remote > remote && r.remote <= 320);
+        remote = r.remote;
+    }
+    assert_int_equal(remote, 320);
+}
+
 /* ---- several devices ---- */
 
 /* Two devices in turn want all pages: between them they go over the faster links of their own. What
@@ -420,6 +443,7 @@ int main(void) {
         cmocka_unit_test(test_learning),
         cmocka_unit_test(test_wide_instructions_end),
         cmocka_unit_test(test_too_little_memory),
+        cmocka_unit_test(test_delayed_migration),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_demand_of_devices),
         cmocka_unit_test(test_links),

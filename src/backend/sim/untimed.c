@@ -81,12 +81,12 @@ static void touch_absent(struct turn *turn, uint32_t index) {
     struct ff_access *access = &turn->device->accesses[index];
     uint64_t page = (uint64_t)access->block * FF_BLOCK_PAGES + access->page;
     bool write = access->flags & FF_ACCESS_WRITE;
-    access->flags |= FF_ACCESS_MISS;
     if (ff__sim_remote(sim, turn->device->tier, page)) {
         access->flags |= FF_ACCESS_REMOTE;
         turn->device->counters->remote++;
         return;
     }
+    access->flags |= FF_ACCESS_MISS;
     show(turn, index + 1);
     miss(sim, turn->device, page, write);
     ff__sim_use(sim, page, write);

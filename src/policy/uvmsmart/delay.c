@@ -15,9 +15,12 @@ static void catch_up_trips(const struct ff__delay *delay, struct ff__delay_block
     block->trip_halvings = delay->trip_halvings;
 }
 
-uint32_t ff__delay_count(struct ff__delay *delay, struct ff__delay_block *block, uint32_t leaf) {
+uint32_t ff__delay_count(struct ff__delay *delay, struct ff__delay_block *block, uint32_t leaf,
+                         uint64_t accesses) {
     catch_up_counts(delay, block);
-    if (++block->count[leaf] == FF__DELAY_COUNT_FULL) {
+    uint32_t left = FF__DELAY_COUNT_FULL - block->count[leaf];
+    block->count[leaf] += accesses < left ? (uint32_t)accesses : left;
+    if (block->count[leaf] == FF__DELAY_COUNT_FULL) {
         delay->count_halvings++;
         catch_up_counts(delay, block);
     }

@@ -31,8 +31,9 @@ struct ff__delay {
     uint32_t count_halvings, trip_halvings; /* that all blocks have to follow */
 };
 
-/* One access to the leaf; returns how many there were. */
-uint32_t ff__delay_count(struct ff__delay *delay, struct ff__delay_block *block, uint32_t leaf);
+/* So many accesses to the leaf; returns how many there were. */
+uint32_t ff__delay_count(struct ff__delay *delay, struct ff__delay_block *block, uint32_t leaf,
+                         uint64_t accesses);
 
 void ff__delay_written_back(struct ff__delay *delay, struct ff__delay_block *block);
 

@@ -109,12 +109,12 @@ static bool counts(const struct uvmsmart_prefetch *smart) {
     return smart->smart || smart->mode != FF__DELAY_OFF;
 }
 
-/* Another access to a page that is not there: whether it is read over the link. */
+/* So many accesses to a page that is not there: whether it is read over the link. */
 static bool stays(struct uvmsmart_prefetch *smart, const struct ff_view *view, uint32_t tier,
-                  uint32_t block, uint32_t page) {
+                  uint32_t block, uint32_t page, uint64_t accesses) {
     struct ff__delay_block *record = &smart->records[block].delay;
     uint64_t capacity = view->capacity[tier], used = capacity - ff_view_free_pages(view, tier);
-    uint32_t count = ff__delay_count(&smart->delay, record, page / FF_LEAF_PAGES);
+    uint32_t count = ff__delay_count(&smart->delay, record, page / FF_LEAF_PAGES, accesses);
     return count < ff__delay_threshold(&smart->delay, mode_now(smart), record, smart->full[tier],
                                        used, capacity);
 }
@@ -125,7 +125,7 @@ static void on_fault(void *state, const struct ff_view *view, const struct ff_fa
     struct uvmsmart_prefetch *smart = state;
     if (counts(smart) && group->tier != FF_TIER_HOST) {
         FF_MASK_FOR_EACH_PAGE(&group->faulted, page) {
-            if (stays(smart, view, group->tier, group->block, page) &&
+            if (stays(smart, view, group->tier, group->block, page, 1) &&
                 !ff_mask_test(&group->written, page))
                 ff_mask_set(&advice->remote, page);
         }
@@ -171,10 +171,11 @@ static void on_access(void *state, const struct ff_view *view, const struct ff_a
                                1);
         if (access->flags & FF_ACCESS_MISS)
             continue;
+        uint64_t alike = UINT64_C(1) + access->more;
         if (!(access->flags & FF_ACCESS_REMOTE))
             ff__delay_count(&smart->delay, &smart->records[access->block].delay,
-                            access->page / FF_LEAF_PAGES);
-        else if (!stays(smart, view, access->tier, access->block, access->page) ||
+                            access->page / FF_LEAF_PAGES, alike);
+        else if (!stays(smart, view, access->tier, access->block, access->page, alike) ||
                  access->flags & FF_ACCESS_WRITE)
             advise(smart, view, access, advice);
     }

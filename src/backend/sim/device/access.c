@@ -20,8 +20,9 @@ void ff__sms_show(struct sim *sim, struct device *device) {
 static struct ff_access describe(const struct device *device, const struct sm *sm,
                                  const struct touch *touch) {
     const struct warp *warp = touch->warp;
-    uint32_t flags = (touch->write ? FF_ACCESS_WRITE : 0u) | (touch->missed ? FF_ACCESS_MISS : 0u) |
-                     (touch->remote ? FF_ACCESS_REMOTE : 0u);
+    uint32_t flags = (touch->write ? FF_ACCESS_WRITE : 0u) | (touch->remote   ? FF_ACCESS_REMOTE
+                                                              : touch->missed ? FF_ACCESS_MISS
+                                                                              : 0u);
     return (struct ff_access){
         .block = (uint32_t)(touch->page / FF_BLOCK_PAGES),
         .page = (uint16_t)(touch->page % FF_BLOCK_PAGES),
@@ -51,7 +52,7 @@ void ff__access_show_remote(struct sim *sim, struct device *device, uint64_t pag
         .block = (uint32_t)(page / FF_BLOCK_PAGES),
         .page = (uint16_t)(page % FF_BLOCK_PAGES),
         .tier = (uint8_t)device->tier,
-        .flags = FF_ACCESS_MISS | FF_ACCESS_REMOTE | (write ? FF_ACCESS_WRITE : 0),
+        .flags = FF_ACCESS_REMOTE | (write ? FF_ACCESS_WRITE : 0),
         .more = count - 1,
     };
     gather(sim, device, &access);
