@@ -6,13 +6,18 @@
  * they see. Thrashing detection goes by the clock: pages that come back within a lapse are
  * throttled or pinned, and real and modelled time are not the same. It is on here wherever time
  * cannot matter: in programs that bring no page more than twice, and with a lapse too short for
- * anything to thrash. */
+ * anything to thrash.
+ *
+ * Use from the host: a page that is touched is mapped there for a time, which is waited for, and
+ * counts as so many accesses, which the simulator's warp makes, and rests then. So both see as much
+ * use of each page. */
 #include "sim/touch.h"
 
 #include "runtime/fixture.h"
 #include "trace/fixture.h"
 
 #include "backend/sim/sim.h"
+#include "engine/internal.h"
 #include "runtime/context.h"
 
 #define BUDGET     (UINT64_C(8) << 20)
@@ -35,11 +40,13 @@ struct touched {
 struct program {
     struct touched touches[LENGTH_MAX];
     uint32_t length;
+    uint32_t accesses; /* of a touch */
 };
 
 struct log {
     struct ff_trace_event events[EVENTS_MAX];
     uint32_t count;
+    uint64_t remote; /* touches of pages that are used from the host */
     bool tells_writes;
 };
 
@@ -147,15 +154,25 @@ static bool is_same_kind(const struct log *soft, const struct log *sim, enum ff_
 /* ---- on the software device ---- */
 
 /* Two threads may take faults. A program that goes on as soon as its page is there can meet the
- * second before the first has finished, and then two blocks may swap in the order of migration. */
-static void wait_until_idle(struct ff_context *context) {
-    const struct ff__space *space = context->space;
+ * second before the first has finished, and then two blocks may swap in the order of migration.
+ * Nor is what a policy has asked for under way before. */
+static bool is_idle(const struct ff_context *context) {
+    for (uint32_t block = 0; block < BLOCKS; block++)
+        if (ff__facts(context->space, block)->busy)
+            return false;
+    return ff__queue_empty(&context->pipeline.prefetches);
+}
+
+/* `unmapped`: and until nothing is mapped, so that the next touch of what is counts. */
+static void wait_until_idle(struct ff_context *context, bool unmapped) {
+    struct ff__pipeline *pipeline = &context->pipeline;
     for (bool busy = true; busy;) {
-        busy = false;
-        ff__lock_acquire(&context->pipeline.lock);
-        for (uint32_t block = 0; block < BLOCKS; block++)
-            busy = busy || ff__facts(space, block)->busy;
-        ff__lock_release(&context->pipeline.lock);
+        ff__lock_acquire(&pipeline->lock);
+        bool mapped = unmapped && ff__engine_mapped_until(pipeline->engine) != UINT64_MAX;
+        busy = mapped || !is_idle(context);
+        ff__lock_release(&pipeline->lock);
+        if (mapped)
+            usleep(200);
     }
 }
 
@@ -172,7 +189,7 @@ static void touch_all(struct ff_context *context, const struct program *program,
         else
             sum += *byte;
         if (waits)
-            wait_until_idle(context);
+            wait_until_idle(context, program->accesses == FF__MAPPED_ACCESSES);
     }
     (void)sum;
 }
@@ -205,10 +222,14 @@ static bool play_soft(const struct program *program, struct ff_config config, st
     ff_stats_read(context, &stats);
     ff_close(context); /* only now the last page's coming is recorded for sure */
     log->count = 0;
+    log->remote = stats.pages_mapped;
     log->tells_writes = config.handler != FF_HANDLER_SIGBUS;
     read_log(config.record, log);
-    assert_int_equal(count_of(log, FF_TRACE_FAULT), stats.faults);
-    bool refused = pages_of(log, FF_TRACE_MIGRATE) != stats.populated + stats.pages_in;
+    uint64_t served = stats.faults + stats.pages_mapped;
+    if (stats.pages_mapped == 0)
+        assert_int_equal(count_of(log, FF_TRACE_FAULT), served);
+    bool refused = pages_of(log, FF_TRACE_MIGRATE) != stats.populated + stats.pages_in ||
+                   count_of(log, FF_TRACE_FAULT) != served;
     assert_true(refused || stats.advice_dropped == 0);
     return refused;
 }
@@ -224,17 +245,20 @@ static void play_undisturbed(const struct program *program, const struct ff_conf
 
 /* ---- in the simulator ---- */
 
-/* Every touch is two steps: a warp goes on past a store, but waits for the load of the same page.
- */
+/* Every touch is two steps or more: a warp goes on past a store, but waits for the load of the same
+ * page. Before a touch that is many it rests for as long as what they lead to takes. */
 static bool play_step(const struct ff__workload *workload, const struct ff__kernel *kernel,
                       uint32_t cta, uint32_t warp, uint32_t index, struct ff__step *out) {
     const struct program *program = workload->data;
     (void)kernel, (void)cta, (void)warp;
-    if (index / 2 >= program->length)
+    uint32_t steps = program->accesses;
+    if (index / steps >= program->length)
         return false;
-    const struct touched *touched = &program->touches[index / 2];
+    const struct touched *touched = &program->touches[index / steps];
     *out = (struct ff__step){.instructions = 10, .pc = 8, .sectors = 1, .page_count = 1};
-    out->write = touched->write && index % 2 == 0;
+    if (steps == FF__MAPPED_ACCESSES && index % steps == 0)
+        out->instructions = 1000000;
+    out->write = touched->write && index % steps == 0;
     out->page[0] = workload->arrays[touched->array].first_page + touched->page;
     return true;
 }
@@ -275,7 +299,9 @@ static void play_sim(const struct program *program, const char *system, struct l
         ff__system_parse(system, &config.system, &error) ||
         ff__sim_run(&config, &workload, &result, &error))
         fail_msg("%s: %s", system, error.message);
-    assert_int_equal(count_of(log, FF_TRACE_FAULT), result.faults);
+    if (result.remote == 0) /* a fault that led to use from the host is none afterwards */
+        assert_int_equal(count_of(log, FF_TRACE_FAULT), result.faults);
+    log->remote = result.remote / program->accesses;
 }
 
 /* ---- both ---- */
@@ -318,7 +344,7 @@ static const char *const timeless[] = {
 };
 #define TIMELESS (SANITIZED ? 4 : sizeof timeless / sizeof timeless[0])
 
-static struct program program;
+static struct program program = {.accesses = 2};
 
 static void test_sequential(void **state) {
     (void)state;
@@ -376,11 +402,88 @@ static void test_mechanisms(void **state) {
     }
 }
 
+/* No page twice in a row. */
+static void draw_apart(struct program *to, uint64_t seed, uint32_t length) {
+    struct ff__random random = ff__random_seeded(seed);
+    uint64_t page = 0;
+    to->length = 0;
+    while (to->length < length) {
+        page += 1 + ff__random_below(&random, PAGES - 1);
+        add(to, page);
+    }
+}
+
+static bool is_fault_of(const struct log *log, uint32_t i, const struct touched *touched) {
+    return i < log->count && log->events[i].range == touched->array &&
+           log->events[i].page == touched->page;
+}
+
+/* What the program has done: a thread that is held up after its fault finds its page mapped no
+ * more, and faults again. */
+static void add_held_up(const struct program *from, const struct log *log, struct program *to) {
+    uint32_t fault = next_of(log, 0, FF_TRACE_FAULT);
+    to->length = 0;
+    to->accesses = from->accesses;
+    for (uint32_t i = 0; i < from->length; i++) {
+        const struct touched *touched = &from->touches[i];
+        uint32_t first = to->length;
+        for (; is_fault_of(log, fault, touched); fault = next_of(log, fault + 1, FF_TRACE_FAULT)) {
+            assert_true(to->length < LENGTH_MAX);
+            to->touches[to->length++] = *touched;
+        }
+        if (to->length == first)
+            to->touches[to->length++] = *touched;
+    }
+    assert_int_equal(fault, log->count);
+}
+
+/* What migrates, what leaves, and how often pages are used from the host. A mapping that has ended
+ * is a fault in the software device's trace alone. */
+static void check_remote(const char *system, bool some_migrate, bool counts) {
+    static struct program done;
+    struct ff_config config = standard_config(BUDGET);
+    config.system = system;
+    play_undisturbed(&program, &config, &soft_log);
+    add_held_up(&program, &soft_log, &done);
+    play_sim(&done, system, &sim_log);
+    print_message("%s: %llu remote, %llu pages in\n", system, (unsigned long long)soft_log.remote,
+                  (unsigned long long)pages_of(&soft_log, FF_TRACE_MIGRATE));
+    check_kind(system, "remote", FF_TRACE_MIGRATE);
+    check_kind(system, "remote", FF_TRACE_EVICT);
+    if (counts)
+        assert_int_equal(soft_log.remote, sim_log.remote);
+    assert_true(soft_log.remote > 0);
+    assert_int_equal(pages_of(&soft_log, FF_TRACE_MIGRATE) > 0, some_migrate);
+}
+
+/* Where what a policy sees of pages that have come does not matter. `uvmsmart` lets a page come
+ * amid a touch's accesses, of which the simulator then counts a part as remote. `counters` is not
+ * here: its pages come while the thread that touched one goes on, sooner or later than a warp does.
+ */
+static void test_remote(void **state) {
+    (void)state;
+    static struct {
+        const char *system;
+        bool migrates, counts;
+    } const systems[] = {
+        {"zerocopy", false, true},
+        {"uvmsmart:smart=0,before=0,after=0,remote=2,evict=lrm", true, false},
+        {"ariadne:remote_for=1000s", true, true},
+    };
+    program.accesses = FF__MAPPED_ACCESSES;
+    for (unsigned i = 0; i < sizeof systems / sizeof systems[0]; i++) {
+        draw_apart(&program, 90 + i, SANITIZED ? 500 : 1500);
+        check_remote(systems[i].system, systems[i].migrates, systems[i].counts);
+    }
+    program.accesses = 2;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sequential), cmocka_unit_test(test_strided),
         cmocka_unit_test(test_cyclic),     cmocka_unit_test(test_random),
         cmocka_unit_test(test_twice),      cmocka_unit_test(test_mechanisms),
+        cmocka_unit_test(test_remote),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
