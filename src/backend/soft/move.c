@@ -4,8 +4,11 @@
 #include "base/descriptors.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SETTLE_NS  20000u /* between tries while the program changes its memory */
@@ -18,16 +21,16 @@ uint64_t ff__soft_link_end(struct ff__soft *soft, const struct ff__place *from,
                             (uint64_t)ff_mask_count(pages) * FF_PAGE_SIZE);
 }
 
+/* In a handler of signals, too: without the C library's streams, which allocate. */
 static bool has_locked_memory(void) {
-    FILE *status = fopen("/proc/self/status", "re");
-    char line[128];
-    unsigned long locked = 0;
-    while (status && locked == 0 && fgets(line, sizeof line, status))
-        if (sscanf(line, "VmLck: %lu", &locked) != 1)
-            locked = 0;
-    if (status)
-        fclose(status);
-    return locked > 0;
+    char text[4096];
+    long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? ff__descriptor_read((int)fd, text, sizeof text - 1) : 0;
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+    text[size > 0 ? size : 0] = '\0';
+    const char *line = strstr(text, "\nVmLck:");
+    return line && strtoul(line + strlen("\nVmLck:"), NULL, 10) > 0;
 }
 
 void ff__soft_unlock_memory(struct ff__soft *soft) {
