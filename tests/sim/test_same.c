@@ -458,8 +458,7 @@ static void check_remote(const char *system, bool some_migrate, bool counts) {
 
 /* Where what a policy sees of pages that have come does not matter. `uvmsmart` lets a page come
  * amid a touch's accesses, of which the simulator then counts a part as remote. `counters` is not
- * here: its pages come while the thread that touched one goes on, sooner or later than a warp does.
- */
+ * here: the simulator brings a leaf two touches later than the device, and why is not known. */
 static void test_remote(void **state) {
     (void)state;
     static struct {
