@@ -24,11 +24,26 @@ static bool finds_class(struct ff_context *context, const char *kernel) {
     return false;
 }
 
-/* Policies learn in a thread of their own. */
-static bool comes_to_class(struct ff_context *context, const char *kernel) {
-    for (int ms = 0; ms < 5000 && !finds_class(context, kernel); ms++)
-        usleep(1000);
-    return finds_class(context, kernel);
+static void use_all(struct ff_context *context, char *array, bool reports) {
+    const void *const operands[] = {array};
+    ff_launch_begin(context, 0, 2, "uses", operands, NULL, 1);
+    if (reports)
+        report_all(context, array);
+    ff_launch_end(context, 0, 2);
+}
+
+/* Policies learn in a thread of their own, and on a busy machine what the first launch brings may
+ * be counted in the midst of a later one's samples: then the next one shows. */
+static bool comes_to_class(struct ff_context *context, char *array) {
+    bool found = false;
+    for (int tries = 0; tries < 10 && !found; tries++) {
+        use_all(context, array, true);
+        for (int ms = 0; ms < 500 && !found; ms++) {
+            usleep(1000);
+            found = finds_class(context, "uses");
+        }
+    }
+    return found;
 }
 
 /* The first launch brings all pages; the second one has no faults. */
@@ -47,14 +62,9 @@ static void are_samples(void **state) {
     for (uint32_t i = 0; i < PAGES; i++)
         array[(size_t)i * FF_PAGE_SIZE] = 1;
     ff_launch_end(context, 0, 1);
-    for (int reports = 0; reports < 2; reports++) {
-        ff_launch_begin(context, 0, 2, "uses", operands, NULL, 1);
-        if (reports)
-            report_all(context, array);
-        ff_launch_end(context, 0, 2);
-        assert_int_equal(reports ? comes_to_class(context, "uses") : finds_class(context, "uses"),
-                         reports);
-    }
+    use_all(context, array, false);
+    assert_false(finds_class(context, "uses"));
+    assert_true(comes_to_class(context, array));
     assert_within_budget(context);
     ff_close(context);
     unlink(path);
