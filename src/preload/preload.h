@@ -70,6 +70,8 @@ void ff__clock_mark(void);  /* a command is complete */
 /* A command is complete and the program has observed it: an account of a killed program has it. */
 void ff__clock_stop(void);
 void ff__count_launch(void);
+/* One of which it was known before it began what it accesses. */
+void ff__count_known_launch(void);
 
 void ff__footprint_add(size_t bytes);
 void ff__footprint_remove(size_t bytes);

@@ -133,6 +133,10 @@ void ff__count_launch(void) {
     __atomic_fetch_add(&account->launches, 1, __ATOMIC_RELAXED);
 }
 
+void ff__count_known_launch(void) {
+    __atomic_fetch_add(&account->known_launches, 1, __ATOMIC_RELAXED);
+}
+
 void ff__footprint_add(size_t bytes) {
     raise_to(&account->footprint, __atomic_add_fetch(&account->live, bytes, __ATOMIC_RELAXED));
 }

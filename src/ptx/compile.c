@@ -31,24 +31,24 @@
 /* Loops that mix types are worth vectorizing even where their count is not known. */
 #define GCC_ALONE "-fvect-cost-model=dynamic"
 
-static const char *const flags[] = {GCC_ALONE,
-                                    "-O2",
-                                    "-ftree-vectorize",
-                                    "-funswitch-loops",
-                                    "-march=native",
-                                    "-ffp-contract=off",
-                                    "-fno-strict-aliasing",
-                                    "-fwrapv",
-                                    "-fno-math-errno",
-                                    "-fno-trapping-math",
-                                    "-w",
-                                    "-shared",
-                                    "-fPIC",
-                                    "-x",
-                                    "c",
-                                    "-",
-                                    "-lm"};
-#define FLAGS (sizeof flags / sizeof *flags)
+static const char *const of_modules[] = {GCC_ALONE,
+                                         "-O2",
+                                         "-ftree-vectorize",
+                                         "-funswitch-loops",
+                                         "-march=native",
+                                         "-ffp-contract=off",
+                                         "-fno-strict-aliasing",
+                                         "-fwrapv",
+                                         "-fno-math-errno",
+                                         "-fno-trapping-math",
+                                         "-w",
+                                         "-shared",
+                                         "-fPIC",
+                                         "-x",
+                                         "c",
+                                         "-",
+                                         "-lm",
+                                         NULL};
 
 /* ---- which compiler ---- */
 
@@ -87,21 +87,49 @@ static char **own_environment(void) {
     return copy;
 }
 
-int ff__ptx_compiler_find(struct ff__ptx_compiler *compiler, struct ff_error *error) {
-    const char *named = getenv("FARFAULT_CC"), *folder = getenv("TMPDIR");
-    bool is_named = named != NULL && named[0] != '\0';
+/* -ENOENT: there is none; -ENOMEM. `path`: of the program, which it takes. */
+static int set_up(struct ff__ptx_compiler *compiler, char *path, struct ff_error *error) {
+    const char *folder = getenv("TMPDIR");
+    bool missing = path == NULL;
     *compiler = (struct ff__ptx_compiler){
-        .path = find_program(is_named ? named : "cc"),
+        .path = path,
         .temporary = strdup(folder != NULL && folder[0] == '/' ? folder : "/tmp"),
         .environment = own_environment(),
         .lock = PTHREAD_MUTEX_INITIALIZER,
     };
-    if (compiler->path != NULL && compiler->temporary != NULL && compiler->environment != NULL)
+    if (!missing && compiler->temporary != NULL && compiler->environment != NULL)
         return 0;
-    bool missing = compiler->path == NULL;
     ff__ptx_compiler_free(compiler);
-    if (!missing)
-        return ff__fail(error, -ENOMEM, "not enough memory to compile");
+    return missing ? -ENOENT : ff__fail(error, -ENOMEM, "not enough memory to compile");
+}
+
+const char *ff__ptx_clang(void) {
+    static const char *const names[] = {"clang",    "clang-20", "clang-19", "clang-18", "clang-17",
+                                        "clang-16", "clang-15", "clang-14", NULL};
+    for (unsigned i = 0; names[i] != NULL; i++) {
+        char *path = find_program(names[i]);
+        free(path);
+        if (path != NULL)
+            return names[i];
+    }
+    return NULL;
+}
+
+int ff__ptx_clang_find(struct ff__ptx_compiler *compiler, struct ff_error *error) {
+    const char *name = ff__ptx_clang();
+    int code = set_up(compiler, name != NULL ? find_program(name) : NULL, error);
+    if (code == -ENOENT)
+        return ff__fail(error, -ENOEXEC, "there is no clang in PATH");
+    return code;
+}
+
+int ff__ptx_compiler_find(struct ff__ptx_compiler *compiler, struct ff_error *error) {
+    const char *named = getenv("FARFAULT_CC");
+    bool is_named = named != NULL && named[0] != '\0';
+    int code = set_up(compiler, find_program(is_named ? named : "cc"), error);
+    compiler->flags = of_modules;
+    if (code != -ENOENT)
+        return code;
     if (is_named)
         return ff__fail(error, -ENOEXEC, "FARFAULT_CC: there is no program %s", named);
     return ff__fail(error, -ENOEXEC,
@@ -151,8 +179,8 @@ void ff__ptx_compiler_identify(const struct ff__ptx_compiler *compiler,
 }
 
 void ff__ptx_compiler_add_target(struct ff__ptx_digest *digest) {
-    for (size_t i = 0; i < FLAGS; i++)
-        add_text(digest, flags[i]);
+    for (size_t i = 0; of_modules[i] != NULL; i++)
+        add_text(digest, of_modules[i]);
     add_processor(digest);
 }
 
@@ -317,13 +345,10 @@ static int judge(const struct run *run, int code, const char *said, struct ff_er
     return ff__fail(error, -ENOEXEC, "%s failed with status %d", path, WEXITSTATUS(run->status));
 }
 
-/* `skip`: of the flags. *refused: the compiler does not know them. */
-static int run_once(struct ff__ptx_compiler *compiler, struct run *run, size_t skip, bool *refused,
+/* *refused: the compiler does not know GCC_ALONE. */
+static int run_once(struct ff__ptx_compiler *compiler, struct run *run, bool *refused,
                     struct ff_error *error) {
-    char *arguments[FLAGS + 4] = {compiler->path, "-o", (char *)run->output};
     void *said = NULL;
-    memcpy(arguments + 3, flags + skip, (FLAGS - skip) * sizeof *flags);
-    run->arguments = arguments;
     run->said = ff__ptx_object_new(SAID, &said);
     if (run->said < 0)
         return ff__fail(error, run->said, "no memory for what the compiler says: %s",
@@ -358,9 +383,23 @@ static int take_output(const struct run *run, struct ff_error *error) {
 
 static int compile_in(struct ff__ptx_compiler *compiler, struct run *run, struct ff_error *error) {
     bool refused = false;
-    int code = run_once(compiler, run, 0, &refused, error);
-    if (refused)
-        code = run_once(compiler, run, 1, &refused, error);
+    size_t count = 0;
+    while (compiler->flags[count] != NULL)
+        count++;
+    char **arguments = calloc(count + 4, sizeof *arguments);
+    if (arguments == NULL)
+        return ff__fail(error, -ENOMEM, "not enough memory to compile");
+    arguments[0] = compiler->path;
+    arguments[1] = "-o";
+    arguments[2] = (char *)run->output;
+    memcpy(arguments + 3, compiler->flags, count * sizeof *arguments);
+    run->arguments = arguments;
+    int code = run_once(compiler, run, &refused, error);
+    if (refused) {
+        memmove(arguments + 3, arguments + 4, count * sizeof *arguments);
+        code = run_once(compiler, run, &refused, error);
+    }
+    free(arguments);
     if (code == 0)
         code = take_output(run, error);
     return code;

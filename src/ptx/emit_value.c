@@ -204,6 +204,11 @@ static const char *special(struct ff__ptx_emit *emit, const struct ff__ptx_opera
         return "(u32)((u64)block->workspace >> 32)";
     case FF__PTX_S_ENVREG2:
         return "(u32)(u64)block->workspace";
+    case FF__PTX_S_ENVREG3: /* device/opencl.h has what OpenCL adds to IDs there */
+    case FF__PTX_S_ENVREG4:
+    case FF__PTX_S_ENVREG5:
+    case FF__PTX_S_ENVREG6:
+        return "0u";
     case FF__PTX_S_LANEMASK_EQ:
         return "(1u << ((lanes->first + l) & 31u))";
     case FF__PTX_S_LANEMASK_LT:

@@ -31,6 +31,8 @@ struct ff__ptx_extent {
 
 struct ff__ptx_extent_launch {
     uint32_t grid[3], block[3];
+    uint32_t offset[3];     /* of OpenCL's global IDs: %envreg3 to 5 */
+    bool any_block;         /* nobody knows the blocks, only the threads: %envreg6 is unknown */
     uint32_t shared;        /* bytes of dynamic shared memory */
     const void *parameters; /* the block of parameters */
     size_t parameter_size;

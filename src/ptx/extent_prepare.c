@@ -314,6 +314,7 @@ static bool is_access(const struct ff__ptx_instruction *instruction) {
 static bool accesses_more(const struct ff__ptx_instruction *instruction) {
     switch (instruction->opcode) {
     case OP(call):
+        return !instruction->is_plain;
     case OP(tex):
     case OP(tld4):
     case OP(suld):

@@ -53,6 +53,12 @@ static struct extent_value special(const struct stepping *at,
         return of_form(ff__extent_atom(WARP));
     case FF__PTX_S_WARP_SIZE:
         return of_constant(32);
+    case FF__PTX_S_ENVREG3:
+    case FF__PTX_S_ENVREG4:
+    case FF__PTX_S_ENVREG5:
+        return of_constant(launch->offset[operand->index - FF__PTX_S_ENVREG3]);
+    case FF__PTX_S_ENVREG6:
+        return launch->any_block ? anything(64) : of_constant(0);
     case FF__PTX_S_DYNAMIC_SMEM_SIZE:
         return of_constant(launch->shared);
     default:

@@ -93,6 +93,7 @@ struct ff__ptx_instruction {
     uint64_t modifiers[4];            /* set of enum ff__ptx_modifier */
     uint32_t guard;                   /* register of @p, or FF__PTX_NONE */
     bool guard_negated;               /* @!p */
+    bool is_plain;                    /* a call of what accesses no memory (opencl.h) */
     uint32_t operands, operand_count; /* first in the function's, direct ones only */
     uint32_t line;
 };

@@ -24,6 +24,10 @@ static enum ff__ptx_shape special_shape(const struct ff__ptx_flow *flow,
     case FF__PTX_S_DYNAMIC_SMEM_SIZE:
     case FF__PTX_S_ENVREG1:
     case FF__PTX_S_ENVREG2:
+    case FF__PTX_S_ENVREG3:
+    case FF__PTX_S_ENVREG4:
+    case FF__PTX_S_ENVREG5:
+    case FF__PTX_S_ENVREG6:
     case FF__PTX_S_WARP_SIZE:
         return FF__PTX_UNIFORM;
     case FF__PTX_S_WARPID:

@@ -35,10 +35,11 @@ struct ff__account {
     char reason[256]; /* why nothing, or not everything, is managed; "": no reason */
     char broken[256]; /* the first broken invariant, "": none was seen */
     uint32_t devices;
-    uint64_t memory;                    /* of a device */
-    uint64_t first_ns, last_ns;         /* first command, last observed completion; 0: not yet */
-    uint64_t seen_ns;                   /* when `stats` were read last */
-    uint64_t launches, live, footprint; /* bytes of buffers now, and at most at a time */
+    uint64_t memory;                   /* of a device */
+    uint64_t first_ns, last_ns;        /* first command, last observed completion; 0: not yet */
+    uint64_t seen_ns;                  /* when `stats` were read last */
+    uint64_t launches, known_launches; /* known: what they access was, before they began */
+    uint64_t live, footprint;          /* bytes of buffers now, and at most at a time */
     uint64_t fallbacks[FF__ACCOUNT_FALLBACKS];
     char fallback_names[FF__ACCOUNT_FALLBACKS][40];
     struct ff_stats stats; /* zeros where nothing was managed */

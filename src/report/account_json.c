@@ -172,6 +172,7 @@ static void put_stats(struct writer *writer, const struct ff__account *account) 
     put_count(writer, "refaults", stats->refaults);
     put_count(writer, "evictions", stats->evictions);
     put_count(writer, "launches", account->launches);
+    put_count(writer, "launches_known", account->known_launches);
     put_count(writer, "demanded_bytes", stats->demanded * PAGE);
     put_real(writer, "hit_rate", ff_stats_hit_rate(stats));
     put_count(writer, "advice_dropped", stats->advice_dropped);

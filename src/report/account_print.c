@@ -49,6 +49,10 @@ static void print_managed(FILE *file, const struct ff__account *account) {
             "  time       %.3f s in %" PRIu64 " launches; serving faults took %.3f s, summed over "
             "threads\n",
             ff__account_seconds(account), account->launches, (double)stats->fault_ns * 1e-9);
+    if (account->known_launches > 0)
+        fprintf(file,
+                "  extents    what %" PRIu64 " launches access was bounded before they began\n",
+                account->known_launches);
     fprintf(file, "  memory     at most %s of buffers at a time, %s on the devices\n",
             ff__size_text(a, account->footprint), ff__size_text(b, stats->resident_peak));
     fprintf(file,

@@ -138,7 +138,7 @@ static void test_json(void) {
     CHECK(RUN(client("maps"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json") == 0);
     CHECK(said_lines == 0);
     json_t *managed = summary("out.json");
-    CHECK(json_object_size(managed) == 36);
+    CHECK(json_object_size(managed) == 37);
     CHECK(says(managed, "mode", "managed") && says(managed, "system", "nvidia"));
     CHECK(integer(managed, "memory") == 4 << 20 && integer(managed, "devices") == 1);
     CHECK(json_is_string(json_object_get(managed, "description")));
@@ -198,6 +198,25 @@ static void test_fallbacks(void) {
     json_t *root = summary("out.json"), *fallbacks = json_object_get(root, "fallbacks");
     CHECK(integer(fallbacks, "clCreateImage") > 0 && json_object_size(fallbacks) == 1);
     json_decref(root);
+}
+
+/* `setting` and `test` go to preload_extents. Under `demand` all advice is what the working sets
+ * ask for: pages came so, or the request was dropped, because the kernel was there first. */
+static void check_extents(const char *setting, const char *test, json_int_t known, bool asks) {
+    CHECK(RUN(client("extents"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json",
+              "FARFAULT_SYSTEM=demand", setting, test) == 0);
+    CHECK(said_lines == 0);
+    json_t *root = summary("out.json");
+    CHECK(integer(root, "launches_known") == known);
+    CHECK((integer(root, "prefetched_bytes") + integer(root, "advice_dropped") > 0) == asks);
+    json_decref(root);
+}
+
+/* What launches access is known from sources, and where it is a slice of a buffer asked for. */
+static void test_extents(void) {
+    check_extents("FARFAULT_EXTENTS=off", "TEST_SLICES=1", 0, false);
+    check_extents("FARFAULT_EXTENTS=on", "TEST_SLICES=1", 64, true);
+    check_extents("FARFAULT_EXTENTS=on", "TEST=", 6, true);
 }
 
 static void test_text(void) {
@@ -275,6 +294,17 @@ static void test_failure(const char *setting, const char *about) {
     json_decref(root);
 }
 
+/* Without clang the program runs, and that nothing is known is said once. */
+static void test_no_clang(void) {
+    CHECK(RUN(client("extents"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json",
+              "FARFAULT_EXTENTS=on", "PATH=/nowhere") == 0);
+    CHECK(said_lines == 1 && strstr(said, "clang"));
+    json_t *root = summary("out.json");
+    CHECK(integer(root, "launches_known") == 0);
+    CHECK(integer(json_object_get(root, "fallbacks"), "working sets of programs") > 1);
+    json_decref(root);
+}
+
 static bool can_manage(void) {
     struct ff_config config;
     struct ff_context *context;
@@ -291,6 +321,7 @@ static void test_counts(void) {
     test_traffic();
     test_clock();
     test_fallbacks();
+    test_extents();
     test_memory_calls();
 }
 
@@ -299,6 +330,7 @@ static void test_messages(void) {
     test_unwritable();
     test_special_file();
     test_link();
+    test_no_clang();
     test_failure("FARFAULT_SYSTEM=nonesuch", "nonesuch");
     test_failure("FARFAULT_MEMORY=many", "many");
     test_failure("FARFAULT_MEMORY=1000000G", "memory");

@@ -2,6 +2,7 @@
  * binary between them, and then the link. */
 #include "cuda/compile/compile.h"
 #include "base/new_file.h"
+#include "ptx/compile.h"
 #include "ptx/fatbin.h"
 #include "report/complain.h"
 #include "report/text.h"
@@ -156,31 +157,12 @@ static int check(const struct compilation *job) {
 
 /* ---- the compiler ---- */
 
-static bool is_in_path(const char *name) {
-    struct stat about;
-    bool found = false;
-    const char *next = getenv("PATH");
-    while (next && *next && !found) {
-        int length = (int)strcspn(next, ":");
-        char *path = ff__text("%.*s/%s", length, next, name);
-        found = access(path, X_OK) == 0 && stat(path, &about) == 0 && S_ISREG(about.st_mode);
-        free(path);
-        next += length + (next[length] == ':');
-    }
-    return found;
-}
-
 const char *ff__cuda_compiler(void) {
-    static const char *const names[] = {"clang",    "clang-20", "clang-19", "clang-18", "clang-17",
-                                        "clang-16", "clang-15", "clang-14", NULL};
-    unsigned i = 0;
-    while (names[i] && !is_in_path(names[i]))
-        i++;
-    return names[i];
+    return ff__ptx_clang();
 }
 
 static int find_compiler(struct compilation *job) {
-    job->compiler = ff__cuda_compiler();
+    job->compiler = ff__ptx_clang();
     if (job->compiler)
         return 0;
     return ff__complain(FF__EXIT_FAILURE,

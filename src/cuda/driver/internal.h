@@ -254,9 +254,9 @@ struct CUfunc_st {
     const struct ff__ptx_function *code;
     struct ff__ptx_kernel *kernel; /* atomic; NULL: not loaded yet */
     const char *name;
-    int (*native)(void *argument);            /* NULL: of a module */
-    bool races;                               /* atomic: it was said */
-    struct ff__cuda_working_set *working_set; /* NULL: not looked for (working_set.h) */
+    int (*native)(void *argument);       /* NULL: of a module */
+    bool races;                          /* atomic: it was said */
+    struct ff__working_set *working_set; /* NULL: not looked for (working_set.h) */
     int dynamic_shared; /* bytes that a launch may ask for, if the program said so; else -1 */
 };
 /* What a launch may ask for; the function is loaded. */

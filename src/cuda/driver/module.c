@@ -4,8 +4,8 @@
 #include "cuda/driver/internal.h"
 
 #include "base/error.h"
-#include "cuda/driver/working_set.h"
 #include "preload/preload.h"
+#include "preload/working_set.h"
 #include "ptx/fatbin.h"
 #include "ptx/program.h"
 
@@ -181,7 +181,7 @@ static void free_module(CUmodule module) {
         ff__ptx_unload(module->program);
     }
     for (uint32_t i = 0; i < module->function_count; i++)
-        ff__cuda_working_set_free(module->functions[i].working_set);
+        ff__working_set_free(module->functions[i].working_set);
     free(module->functions);
     free(module);
 }
@@ -191,7 +191,7 @@ static CUresult make_module(CUcontext context, const void *bytes, size_t size, C
     if (module == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     module->context = context;
-    module->brings = ff__cuda_brings_working_sets();
+    module->brings = ff__brings_working_sets();
     CUresult result = load_image(module, bytes, size);
     if (result == CUDA_SUCCESS)
         result = make_functions(module);

@@ -156,6 +156,13 @@ size_t ff__svm_size(const void *base);
 
 /* ---- program.c ---- */
 
+/* All of it, which the caller frees, a zero behind it, which *size includes; NULL: there is none,
+ * as of what comes from a binary. */
+char *ff__program_source(cl_kernel kernel, size_t *size);
+
+/* What it was built with, which the caller frees; NULL: not known. */
+char *ff__program_options(cl_kernel kernel);
+
 /* `fixed`: by argument of the kernel, whether its program's source has it indexed with a fixed
  * stride. */
 void ff__program_strides(cl_kernel kernel, bool *fixed, cl_uint count);

@@ -1,6 +1,6 @@
 /* Kernels' arguments as the program has set them: what makes two launches the same, and which
  * managed memory a launch uses. Nothing is kept in passive mode or where nothing is managed. */
-#include "preload/opencl/internal.h"
+#include "preload/opencl/extents.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@ struct kernel {
     cl_uint argument_count;
     const void **pointers; /* CL_KERNEL_EXEC_INFO_SVM_PTRS */
     size_t pointer_count;
+    struct ff__extents *extents; /* NULL: nothing of it is known before its launches */
     struct argument arguments[];
 };
 
@@ -26,6 +27,7 @@ static struct ff__handles kernels = FF__HANDLES_INIT;
 /* ---- from creation to release ---- */
 
 static void destroy(struct kernel *kernel) {
+    ff__extents_free(kernel->extents);
     free(kernel->name);
     free(kernel->pointers);
     free(kernel);
@@ -74,6 +76,7 @@ static struct kernel *make(cl_kernel handle) {
     for (cl_uint i = 0; i < count; i++)
         kernel->arguments[i].is_amount = is_amount(handle, i);
     find_strides(kernel, handle);
+    kernel->extents = ff__extents_make(handle, kernel->name, count);
     return kernel;
 }
 
@@ -131,6 +134,7 @@ static struct kernel *copy_of(const struct kernel *from) {
     /* OpenCL copies arguments, and nothing that clSetKernelExecInfo has set */
     kernel->pointers = NULL;
     kernel->pointer_count = 0;
+    kernel->extents = ff__extents_copy(from->extents);
     return kernel;
 }
 
@@ -184,22 +188,27 @@ static struct argument argument_of_pointer(const void *pointer) {
 }
 
 static struct argument argument_of_value(size_t size, const void *value) {
-    struct ff__buffer buffer;
-    cl_mem handle = NULL;
     if (!value)
         return (struct argument){.hash = ff__hash_word(2 ^ (uint64_t)size)};
-    if (size == sizeof handle) {
-        memcpy(&handle, value, sizeof handle);
-        if (ff__buffer_find(handle, &buffer) && buffer.memory)
-            return argument_of_pointer(buffer.memory);
-    }
     return (struct argument){.hash = ff__hash_bytes(3, value, size)};
 }
 
-static void set_argument(cl_kernel handle, cl_uint index, struct argument argument) {
+/* Of the buffer that the value is the handle of; NULL: it is none, or not managed. */
+static const void *memory_of(size_t size, const void *value) {
+    struct ff__buffer buffer;
+    cl_mem handle = NULL;
+    if (!value || size != sizeof handle)
+        return NULL;
+    memcpy(&handle, value, sizeof handle);
+    return ff__buffer_find(handle, &buffer) ? buffer.memory : NULL;
+}
+
+static void set_argument(cl_kernel handle, cl_uint index, struct argument argument, size_t size,
+                         const void *value) {
     struct kernel *kernel = find_locked(handle);
     if (!kernel)
         return;
+    ff__extents_set(kernel->extents, index, size, value);
     if (index < kernel->argument_count && !kernel->arguments[index].is_amount) {
         argument.is_strided = kernel->arguments[index].is_strided;
         kernel->arguments[index] = argument;
@@ -207,11 +216,20 @@ static void set_argument(cl_kernel handle, cl_uint index, struct argument argume
     pthread_mutex_unlock(&kernels.lock);
 }
 
+static void set_pointer(cl_kernel handle, cl_uint index, const void *pointer) {
+    set_argument(handle, index, argument_of_pointer(pointer), sizeof pointer, &pointer);
+}
+
 FF_HOOKED cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size,
                                             const void *value) {
     cl_int status = REAL(clSetKernelArg)(handle, index, size, value);
-    if (status == CL_SUCCESS && ff__context_if_open())
-        set_argument(handle, index, argument_of_value(size, value));
+    if (status != CL_SUCCESS || !ff__context_if_open())
+        return status;
+    const void *memory = memory_of(size, value);
+    if (memory)
+        set_pointer(handle, index, memory);
+    else
+        set_argument(handle, index, argument_of_value(size, value), size, value);
     return status;
 }
 
@@ -219,7 +237,7 @@ FF_HOOKED cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint 
                                                       const void *pointer) {
     cl_int status = REAL(clSetKernelArgSVMPointer)(handle, index, pointer);
     if (status == CL_SUCCESS && ff__context_if_open())
-        set_argument(handle, index, argument_of_pointer(pointer));
+        set_pointer(handle, index, pointer);
     return status;
 }
 
@@ -296,4 +314,21 @@ void *ff__kernel_snapshot(cl_kernel handle, size_t size, struct ff__kernel_uses 
         add_operand(uses, allocation_of(kernel->pointers[i]), false);
     pthread_mutex_unlock(&kernels.lock);
     return room;
+}
+
+bool ff__kernel_bringing(cl_kernel handle, uint32_t device, struct ff__ptx_extent_launch *launch,
+                         struct ff__bringing *out) {
+    struct kernel *kernel = find_locked(handle);
+    if (!kernel)
+        return false;
+    struct ff__translation *translation = ff__extents_translation(kernel->extents);
+    pthread_mutex_unlock(&kernels.lock);
+    if (!translation)
+        return false;
+    ff__translation_wait(translation);
+    if (!(kernel = find_locked(handle)))
+        return false;
+    bool found = kernel->extents && ff__extents_find(kernel->extents, device, launch, out);
+    pthread_mutex_unlock(&kernels.lock);
+    return found;
 }

@@ -1,6 +1,6 @@
 /* Launches: telling farfault when a kernel begins and ends. That it begins is learned through a
  * gate. */
-#include "preload/opencl/internal.h"
+#include "preload/opencl/extents.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@ struct watched_launch {
     bool passed; /* its beginning or its end, whichever came first; atomic */
     uint32_t device;
     struct ff__line_place place;
+    struct ff__bringing *order; /* NULL: nothing is brought before it begins */
     struct ff__kernel_uses uses;
 };
 
@@ -36,9 +37,12 @@ static void on_begin(struct ff__watch *watch) {
     struct watched_launch *launch = (struct watched_launch *)watch;
     struct ff_context *context = ff__context_if_open();
     ff__line_begin(&launch->place);
-    if (!__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) && context)
-        ff_launch_begin(context, launch->device, launch->uses.identity, launch->uses.name,
-                        launch->uses.operands, launch->uses.strides, launch->uses.count);
+    if (__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) || !context)
+        return;
+    if (launch->order)
+        ff__bring(launch->order);
+    ff_launch_begin(context, launch->device, launch->uses.identity, launch->uses.name,
+                    launch->uses.operands, launch->uses.strides, launch->uses.count);
 }
 
 static void on_end(struct ff__watch *watch) {
@@ -50,6 +54,7 @@ static void on_end(struct ff__watch *watch) {
 }
 
 static void forget(struct ff__watch *watch) {
+    free(((struct watched_launch *)watch)->order);
     free(watch);
 }
 
@@ -57,6 +62,38 @@ static void forget(struct ff__watch *watch) {
 
 static uint64_t mix_sizes(uint64_t hash, cl_uint dimensions, const size_t *sizes) {
     return sizes ? ff__hash_bytes(hash, sizes, dimensions * sizeof *sizes) : ff__hash_word(hash);
+}
+
+/* False: the sizes are none that a device has. Where work-groups are not given, or of two sizes, of
+ * which PoCL makes something, only work-items are known. */
+static bool make_grid(const struct launch_request *request, struct ff__ptx_extent_launch *out) {
+    *out = (struct ff__ptx_extent_launch){.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    if (!request->global || request->dimensions > 3)
+        return false;
+    for (cl_uint d = 0; d < request->dimensions; d++) {
+        size_t offset = request->offset ? request->offset[d] : 0;
+        out->any_block |= !request->local || request->local[d] == 0 ||
+                          request->global[d] % request->local[d] != 0;
+        if (request->global[d] == 0 || offset > INT32_MAX ||
+            request->global[d] > INT32_MAX - offset)
+            return false;
+        out->offset[d] = (uint32_t)offset;
+    }
+    for (cl_uint d = 0; d < request->dimensions; d++) {
+        out->block[d] = out->any_block ? 1 : (uint32_t)request->local[d];
+        out->grid[d] = (uint32_t)request->global[d] / out->block[d];
+    }
+    return true;
+}
+
+static struct ff__bringing *find_order(const struct launch_request *request, uint32_t device) {
+    struct ff__ptx_extent_launch launch;
+    struct ff__bringing found, *order = NULL;
+    if (ff__brings_working_sets() && make_grid(request, &launch) &&
+        ff__kernel_bringing(request->kernel, device, &launch, &found) &&
+        (order = malloc(sizeof *order)))
+        *order = found;
+    return order;
 }
 
 /* NULL: farfault will not hear of it. */
@@ -71,6 +108,7 @@ static struct watched_launch *prepare(const struct launch_request *request) {
     identity = mix_sizes(identity, dimensions, request->offset);
     identity = mix_sizes(identity, dimensions, request->global);
     what.uses.identity = mix_sizes(identity, dimensions, request->local);
+    what.order = find_order(request, what.device);
     return memcpy(launch, &what, sizeof what);
 }
 

@@ -97,8 +97,7 @@ FF_HOOKED cl_int CL_API_CALL clGetProgramBuildInfo(cl_program program, cl_device
 
 /* ---- sources ---- */
 
-/* All of it, which the caller frees; NULL: there is none, as of what comes from a binary. */
-static char *source_of(cl_kernel kernel, size_t *size) {
+char *ff__program_source(cl_kernel kernel, size_t *size) {
     cl_program program = NULL;
     char *source = NULL;
     *size = 0;
@@ -114,9 +113,23 @@ static char *source_of(cl_kernel kernel, size_t *size) {
     return NULL;
 }
 
+char *ff__program_options(cl_kernel kernel) {
+    cl_program program = NULL;
+    cl_device_id devices[16];
+    size_t size = 0;
+    if (REAL(clGetKernelInfo)(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL) !=
+            CL_SUCCESS ||
+        REAL(clGetProgramInfo)(program, CL_PROGRAM_DEVICES, sizeof devices, devices, &size) !=
+            CL_SUCCESS ||
+        size == 0)
+        return NULL;
+    char *options = without_types(program, devices[0]);
+    return options ? options : strdup("");
+}
+
 void ff__program_strides(cl_kernel kernel, bool *fixed, cl_uint count) {
     size_t size;
-    char *source = source_of(kernel, &size), *name = ff__kernel_name(kernel);
+    char *source = ff__program_source(kernel, &size), *name = ff__kernel_name(kernel);
     memset(fixed, 0, count * sizeof *fixed);
     if (source && name) /* which ends with a zero */
         ff__strides_read(source, size - 1, name, fixed, count);
