@@ -110,7 +110,7 @@ static void check_signals(struct ff__checks *checks) {
     if (good)
         ff__uffd_close(&uffd);
     ff__checks_add(checks, "handlers", good ? FF__HEALTH_GOOD : FF__HEALTH_LIMITED,
-                   ff__text("adaptive, sleep%s", good ? ", sigbus" : ""),
+                   ff__text("adaptive, sleep%s", good ? ", sigbus, kernels" : ""),
                    good ? NULL : ff__text("leave --handler sigbus out: %s", error.message));
 }
 

@@ -13,7 +13,7 @@ for name in kernel userfaultfd handlers MOVE 'huge pages' memory cgroup addresse
 done
 [ "$(grep -c '^[^ ]' out)" -eq 18 ] || fail "other checks: $(cat out)"
 grep -q '^userfaultfd *\(good\|limited\) .*vm.unprivileged_userfaultfd is' out || fail "$(cat out)"
-grep -q '^device *good .* handler' out || fail "$(cat out)"
+grep -q '^device *good .*faults served by kernels' out || fail "$(cat out)"
 status 0 doctor --json=good.json
 has out kernel
 json good.json true good
