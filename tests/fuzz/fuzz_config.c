@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     FUZZ_EXPECT(ff_config_set(&again, name, value, NULL) == status);
     FUZZ_EXPECT(config.memory == again.memory && config.system == again.system);
     FUZZ_EXPECT(config.devices <= 4096 && config.workers <= 4096);
-    FUZZ_EXPECT(config.mechanism <= FF_MECHANISM_COPY && config.handler <= FF_HANDLER_SIGBUS);
+    FUZZ_EXPECT(config.mechanism <= FF_MECHANISM_COPY && config.handler <= FF_HANDLER_KERNELS);
     FUZZ_EXPECT(config.link.bytes_per_second >= 0);
     free(name);
     return 0;

@@ -134,7 +134,7 @@ static void tear_down(struct inherited *it) {
 static void test_every_call(void **state) {
     (void)state;
     struct ff_config config = child_config(BUDGET);
-    for (int handler = FF_HANDLER_ADAPTIVE; handler <= FF_HANDLER_SIGBUS; handler++) {
+    for (int handler = FF_HANDLER_ADAPTIVE; handler <= FF_HANDLER_KERNELS; handler++) {
         config.handler = (enum ff_handler)handler;
         struct inherited it = set_up(&config);
         expect_ok(call_all, &config, &it);
