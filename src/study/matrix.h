@@ -1,7 +1,7 @@
 /* An experiment as a matrix: subjects x devices x lines. The first lines have no system, the last
- * of them with memory for everything; then come the systems at each size of memory. What runs the
- * cells, live or simulated, is its executor. matrix.c has places, means, pairs and results,
- * matrix_show.c the tables. */
+ * of them fully resident; then come the systems at each size of memory. What runs the cells, live
+ * or simulated, is its executor. matrix.c has places, means, pairs and results, matrix_show.c the
+ * tables. */
 #ifndef FF_STUDY_MATRIX_H
 #define FF_STUDY_MATRIX_H
 
@@ -86,7 +86,7 @@ static inline unsigned ff__matrix_line(const struct ff__matrix *matrix, unsigned
 
 struct ff__matrix_place ff__matrix_place(const struct ff__matrix *matrix, unsigned cell);
 
-/* The cell of the same subject and device with memory for everything. */
+/* The cell of the same subject and device that is fully resident. */
 unsigned ff__matrix_in_memory(const struct ff__matrix *matrix, unsigned cell);
 
 /* The baseline at the same memory; false without one. */
