@@ -29,17 +29,21 @@ static void check_guard(const struct room *room, size_t size) {
 
 /* ---- configurations ---- */
 
+/* ThreadSanitizer leaves a program room for the default's areas in most layouts, not in all. */
+#define ADDRESSES (UINT64_C(4) << 30)
+
 static void old_config_opens_with_defaults(void **state) {
     (void)state;
     struct room room;
     struct ff_config *config = (void *)room.bytes;
     struct ff_context *context;
     struct ff_error error;
-    size_t size = OLD_SIZE(ff_config, devices);
+    size_t size = OLD_SIZE(ff_config, link);
     guard(&room);
     ff_config_init_sized(config, size);
     assert_int_equal(config->size, size);
     config->memory = 8 * MB;
+    config->address_space = ADDRESSES;
     assert_int_equal(ff_config_set(config, "granule", "64K", &error), 0);
     assert_int_equal(ff_config_set(config, "seed", "7", &error), -EINVAL);
     assert_non_null(strstr(error.message, "seed=7"));
@@ -63,6 +67,7 @@ static void new_config_is_zero_beyond(void **state) {
     ff_config_init_sized(config, size);
     check_guard(&room, size);
     config->memory = 8 * MB;
+    config->address_space = ADDRESSES;
     ff_close(open_or_skip(config));
     room.bytes[size - 1] = 1;
     assert_int_equal(ff_open(config, &context, &error), -E2BIG);
