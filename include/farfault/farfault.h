@@ -12,7 +12,7 @@
  *
  * Threads: any thread may call any function unless its comment says otherwise.
  *
- * Signals: docs/running.md has what FF_HANDLER_SIGBUS asks of a program.
+ * Signals: docs/running.md has what FF_HANDLER_SIGBUS and _KERNELS ask of a program.
  *   - Handlers may access managed memory, whatever they interrupt. While a thread holds what others
  *     may wait for, it gets no signals and cannot be cancelled.
  *   - A handler may call ff_mem_lookup(), ff_context_owns(), ff_mem_write(), ff_mem_prefetch(),
@@ -63,11 +63,12 @@ enum ff_mechanism {
 };
 
 enum ff_handler {
-    FF_HANDLER_ADAPTIVE, /* spin for a while after a fault, then sleep (default) */
+    FF_HANDLER_ADAPTIVE, /* spin for a while after a fault, then sleep */
     FF_HANDLER_SLEEP,    /* always sleep in poll(2): least CPU, slowest faults */
     FF_HANDLER_SIGBUS,   /* the faulting thread serves itself from a SIGBUS handler: fastest faults,
                             but system calls that access an absent page fail with EFAULT */
-    FF_HANDLER_KERNELS,  /* SIGBUS for what ff_mem_alloc_for_kernels() allocates, else adaptive */
+    FF_HANDLER_KERNELS,  /* SIGBUS in what ff_mem_alloc_for_kernels() gives, else adaptive (default)
+                          */
 };
 
 /* One direction of a paced link, 1 MB/s to 1000 TB/s and up to 1 s; all zero: as fast as this

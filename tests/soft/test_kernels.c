@@ -70,6 +70,27 @@ static void use(const struct ff_config *config, const void *argument) {
     child_close(context);
 }
 
+/* Without addresses for what is to take its place, the memory stays as it is. */
+static void cannot_open(const struct ff_config *config, const void *argument) {
+    (void)argument;
+    struct rlimit before, none;
+    struct ff_context *context = child_open(config);
+    unsigned char *data = alloc_for_kernels(context, SIZE);
+    fill(data, SIZE, 4);
+    CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+    none = (struct rlimit){PAGE, before.rlim_max};
+    CHECK(setrlimit(RLIMIT_AS, &none) == 0);
+    int status = ff_mem_hint(context, data, 1, FF_HINT_SYSTEM_CALLS, 0);
+    CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+    CHECK(status == -ENOMEM && is_filled(data, SIZE, 4));
+    child_evict(context, data, SIZE);
+    CHECK(read_into(data) < 0 && errno == EFAULT);
+    open_it(context, data);
+    child_evict(context, data, SIZE);
+    CHECK(is_filled(data, SIZE, 4) && read_into(data) == PAGE);
+    child_close(context);
+}
+
 /* ---- addresses that are used again ---- */
 
 static void reuse(const struct ff_config *config, const void *argument) {
@@ -191,6 +212,7 @@ static void run_all(scenario_fn *scenario, const char *name) {
         run_all(name, #name);                                                                      \
     }
 SCENARIO(use)
+SCENARIO(cannot_open)
 SCENARIO(reuse)
 SCENARIO(open_meanwhile)
 SCENARIO(close_all)
@@ -199,8 +221,11 @@ int main(void) {
     struct ff_config config = child_config(BUDGET);
     ff_close(open_or_skip(&config));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_use),       cmocka_unit_test(test_reuse),
-        cmocka_unit_test(test_many),      cmocka_unit_test(test_open_meanwhile),
+        cmocka_unit_test(test_use),
+        cmocka_unit_test(test_cannot_open),
+        cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_open_meanwhile),
         cmocka_unit_test(test_close_all),
     };
     return run_or_skip(tests);
