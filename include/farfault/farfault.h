@@ -67,8 +67,7 @@ enum ff_handler {
     FF_HANDLER_SLEEP,    /* always sleep in poll(2): least CPU, slowest faults */
     FF_HANDLER_SIGBUS,   /* the faulting thread serves itself from a SIGBUS handler: fastest faults,
                             but system calls that access an absent page fail with EFAULT */
-    FF_HANDLER_KERNELS,  /* SIGBUS in what ff_mem_alloc_for_kernels() gives, else adaptive (default)
-                          */
+    FF_HANDLER_KERNELS,  /* default: SIGBUS in memory for kernels alone, else adaptive */
 };
 
 /* One direction of a paced link, 1 MB/s to 1000 TB/s and up to 1 s; all zero: as fast as this
