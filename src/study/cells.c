@@ -263,39 +263,19 @@ static void close_ranks(void *self) {
     ff__ranks_close();
 }
 
-/* What was found, for all ranks: an array with null for what cannot be sent. */
-static void publish(const struct ff__study *study, const struct ff__cells *cells) {
-    json_t *all = ff__must(json_array());
-    for (unsigned i = 0; i < cells->count; i++)
-        json_array_append_new(all, ff__study_has(study, i) && is_shared(cells, i)
-                                       ? cells->result(cells->self, i)
-                                       : json_null());
-    ff__ranks_publish(ff__must(json_dumps(all, JSON_COMPACT | JSON_REAL_PRECISION(17))));
-    json_decref(all);
-}
-
-static char *text_of(const struct ff__cells *cells, unsigned cell) {
+static char *run_for_rank_0(void *self, uint32_t cell) {
+    const struct ff__cells *cells = self;
+    if (cell >= cells->count)
+        return ff__text("null");
+    cells->run(cells->self, cell);
     json_t *result = cells->result(cells->self, cell);
     char *text = ff__must(json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(17)));
     json_decref(result);
     return text;
 }
 
-static char *run_for_rank_0(void *self, uint32_t cell) {
-    const struct ff__cells *cells = self;
-    if (cell >= cells->count)
-        return ff__text("null");
-    cells->run(cells->self, cell);
-    return text_of(cells, cell);
-}
-
 static int follow(const struct ff__study *study, struct ff__cells cells) {
-    char *text = ff__ranks_serve(sum_of(&cells), study->jobs, run_for_rank_0, &cells);
-    json_t *all = json_loads(text, 0, NULL);
-    for (unsigned i = 0; i < cells.count; i++)
-        cells.restore(cells.self, i, json_array_get(all, i));
-    json_decref(all);
-    free(text);
+    ff__ranks_serve(sum_of(&cells), study->jobs, run_for_rank_0, &cells);
     return 0;
 }
 
@@ -331,8 +311,6 @@ int ff__cells_run(const struct ff__study *study, const struct ff__cells *cells) 
                                       .end = several ? close_ranks : NULL,
                                       .self = &rest};
     int status = ff__pool_run(&pool);
-    if (several)
-        publish(study, cells);
     if (!status && cells->done && !study->parts)
         tell(&rest, cells->count);
     if (study->shows_runs && rest.count > 0)

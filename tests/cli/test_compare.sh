@@ -137,6 +137,28 @@ json pairs.json 0.5 means 1 paired high
 json pairs.json 5 means 1 paired pairs
 json all.json null means 1 paired
 
+# Each turn takes twice as long as the last, which pairs do not see; nor do they see that compare
+# was killed within the third turn and went on.
+pairs() {
+    compared=$1
+    shift
+    "$farfault" compare --runs 5 --systems demand,nvidia --memory 64M --json="$compared" "$@" \
+        atax >out 2>err </dev/null
+}
+: >log
+export STUB_TURN=4
+pairs turns.json || fail "turns: $(cat err)"
+json turns.json 64 runs 2 max
+for bound in low high; do json turns.json 0.5 runs 3 paired $bound; done
+: >log
+! STUB_KILL=11 pairs killed.json --study turns.study || fail 'it was not killed'
+[ "$(wc -l <log)" -eq 11 ] || fail "not killed after 11 runs: $(cat log)"
+pairs killed.json --study turns.study || fail "it does not go on: $(cat err)"
+cmp -s killed.json turns.json || fail "after a kill it differs: $(diff killed.json turns.json)"
+pairs killed.json --study turns.study
+cmp -s killed.json turns.json || fail "what was kept differs: $(diff killed.json turns.json)"
+unset STUB_TURN
+
 # ---- lower bounds, from a recording: 8 MiB that are fetched once; a run of the stub takes 1 s at
 # least
 
@@ -186,6 +208,10 @@ json bad.json 'wrong results: verified: no (max error 1 at 2)' runs 3 reason
 json bad.json true runs 2 verified
 json bad.json nvidia means 1 system
 json bad.json 2 means 1 faster
+: >log
+status 1 compare --runs 3 --systems demand,nvidia --memory 64M bfs
+[ "$(grep -c '|nvidia|' log)" -eq 1 ] || fail "a line that has failed went on: $(cat log)"
+[ "$(grep -c '|demand|' log)" -eq 3 ] || fail "a line ended with another: $(cat log)"
 status 1 compare --runs 1 --timeout 300ms nw
 has out 'nw: failed: ran longer than 0.3 s'
 

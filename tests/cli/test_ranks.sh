@@ -59,6 +59,10 @@ ranks 0 3 compare --gpu v100-16g --memory 50% zipf:size=1M --json=ranks.json
 status 0 compare --gpu v100-16g --memory 50% zipf:size=1M --json=modelled.json
 cmp -s ranks.json modelled.json || fail "compare differs: $(diff ranks.json modelled.json)"
 
+# Of one experiment after the other they take cells.
+$mpirun -n 2 "${10}" ./farfault-mpi >out 2>err || fail "two experiments: $(cat err)"
+printf '0 helped\n1 helped\n' | cmp -s - out || fail "two experiments: $(cat out err)"
+
 # ---- ranks that die ----
 
 long="sim zipf:size=$9,phase:size=$9,ra:size=$9 --gpu gtx1080ti --systems demand,nvidia,keep

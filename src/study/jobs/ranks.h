@@ -1,6 +1,7 @@
 /* Processes that mpirun or srun has started, which share the cells of one experiment: all of them
  * do what the command line says, but rank 0 alone shows and keeps results, and hands out cells. The
- * others run these, and learn all results, because later cells may depend on them.
+ * others run these, and know no more than what they have found themselves: no cell may depend on
+ * what earlier ones have found.
  *
  * A rank other than 0 is two processes, one of which only starts the other again when it dies. */
 #ifndef FF_STUDY_JOBS_RANKS_H
@@ -32,18 +33,15 @@ struct ff__shared_cells {
     void *self;
 };
 
-/* Lets the others take cells, and stops that again: `results` is a text for all of them, of
- * malloc(), which is taken over. */
+/* Lets the others take cells, and ends the experiment. */
 void ff__ranks_open(const struct ff__shared_cells *cells, struct ff__jobs *pool);
 void ff__ranks_close(void);
-void ff__ranks_publish(char *results);
 
 /* ---- the others ---- */
 
-/* Runs cells of this experiment, on so many threads, until none is left, and returns what rank 0
- * has published; the caller frees it. `run` returns a text of malloc(). Does not return if rank 0
- * has ended or has other cells. */
-char *ff__ranks_serve(uint32_t sum, unsigned threads, char *(*run)(void *self, uint32_t cell),
-                      void *self);
+/* Runs cells of this experiment, on so many threads, until none is left. `run` returns a text of
+ * malloc(). Does not return if rank 0 has ended or has other cells. */
+void ff__ranks_serve(uint32_t sum, unsigned threads, char *(*run)(void *self, uint32_t cell),
+                     void *self);
 
 #endif

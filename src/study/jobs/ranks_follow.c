@@ -31,7 +31,7 @@ static int call(struct ff__hello hello) {
     return -EPIPE;
 }
 
-/* Whether there may be results. */
+/* Whether there may be another experiment. */
 static void *take_cells(void *argument) {
     const struct service *service = argument;
     uint32_t cell = FF__WIRE_REFUSED;
@@ -48,17 +48,8 @@ static void *take_cells(void *argument) {
     return cell == FF__WIRE_OVER ? argument : NULL;
 }
 
-static char *ask_results(struct ff__hello hello) {
-    hello.wants_results = 1;
-    int socket = call(hello);
-    char *results = socket >= 0 ? ff__wire_read_text(socket) : NULL;
-    if (socket >= 0)
-        close(socket);
-    return results;
-}
-
-char *ff__ranks_serve(uint32_t sum, unsigned threads, char *(*run)(void *self, uint32_t cell),
-                      void *self) {
+void ff__ranks_serve(uint32_t sum, unsigned threads, char *(*run)(void *self, uint32_t cell),
+                     void *self) {
     static uint32_t experiments;
     struct service service = {
         {.rank = ff__ranks_number(), .experiment = experiments++, .sum = sum}, run, self};
@@ -71,8 +62,6 @@ char *ff__ranks_serve(uint32_t sum, unsigned threads, char *(*run)(void *self, u
     for (unsigned i = 0; i < started; i++)
         pthread_join(others[i], NULL);
     free(others);
-    char *results = over ? ask_results(service.hello) : NULL;
-    if (!results)
+    if (!over)
         exit(0);
-    return results;
 }

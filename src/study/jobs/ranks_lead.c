@@ -1,4 +1,4 @@
-/* Rank 0: hands out cells to whoever connects, and results. */
+/* Rank 0: hands out cells to whoever connects. */
 #include "report/complain.h"
 #include "report/text.h"
 #include "study/jobs/ranks.h"
@@ -20,10 +20,9 @@ static struct {
     pthread_cond_t change;
     const struct ff__shared_cells *cells; /* NULL: none to be had now */
     struct ff__jobs *pool;
-    unsigned helpers;   /* that use them */
-    unsigned published; /* experiments that have ended */
-    char **results;     /* [published] */
-    bool told;          /* that a rank had other cells */
+    unsigned helpers; /* that use them */
+    unsigned ended;   /* experiments */
+    bool told;        /* that a rank had other cells */
 } lead = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
 
 /* ---- a rank ---- */
@@ -55,9 +54,9 @@ static bool do_job(void *self, unsigned at) {
 /* The cells of an experiment, as soon as it begins; NULL: it has ended. */
 static const struct ff__shared_cells *enter(unsigned experiment) {
     pthread_mutex_lock(&lead.lock);
-    while (lead.published < experiment || (lead.published == experiment && !lead.cells))
+    while (lead.ended < experiment || (lead.ended == experiment && !lead.cells))
         pthread_cond_wait(&lead.change, &lead.lock);
-    const struct ff__shared_cells *cells = lead.published == experiment ? lead.cells : NULL;
+    const struct ff__shared_cells *cells = lead.ended == experiment ? lead.cells : NULL;
     lead.helpers += cells != NULL;
     pthread_mutex_unlock(&lead.lock);
     return cells;
@@ -99,15 +98,6 @@ static void hand_out(int socket, const struct ff__hello *hello) {
     ff__wire_write(socket, &last, sizeof last);
 }
 
-static void give_results(int socket, unsigned experiment) {
-    pthread_mutex_lock(&lead.lock);
-    while (lead.published <= experiment)
-        pthread_cond_wait(&lead.change, &lead.lock);
-    const char *results = lead.results[experiment];
-    pthread_mutex_unlock(&lead.lock);
-    ff__wire_write_text(socket, results);
-}
-
 static void *serve(void *argument) {
     int socket = *(int *)argument;
     const struct timeval limit = {.tv_sec = HELLO_S}, none = {0};
@@ -118,9 +108,7 @@ static void *serve(void *argument) {
     bool known = ff__wire_read(socket, &hello, sizeof hello) &&
                  memcmp(hello.token, lead.token, sizeof lead.token) == 0;
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof none);
-    if (known && hello.wants_results)
-        give_results(socket, hello.experiment);
-    else if (known)
+    if (known)
         hand_out(socket, &hello);
     close(socket);
     return NULL;
@@ -170,15 +158,9 @@ void ff__ranks_open(const struct ff__shared_cells *cells, struct ff__jobs *pool)
 void ff__ranks_close(void) {
     pthread_mutex_lock(&lead.lock);
     lead.cells = NULL;
+    lead.ended++;
     while (lead.helpers > 0)
         pthread_cond_wait(&lead.change, &lead.lock);
-    pthread_mutex_unlock(&lead.lock);
-}
-
-void ff__ranks_publish(char *results) {
-    pthread_mutex_lock(&lead.lock);
-    lead.results = ff__must(realloc(lead.results, (lead.published + 1) * sizeof *lead.results));
-    lead.results[lead.published++] = results;
     pthread_cond_broadcast(&lead.change);
     pthread_mutex_unlock(&lead.lock);
 }

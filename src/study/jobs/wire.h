@@ -9,11 +9,10 @@
 #define FF__WIRE_OVER    UINT32_MAX       /* in place of a cell: there are no more */
 #define FF__WIRE_REFUSED (UINT32_MAX - 1) /* the rank has other cells */
 
-/* The first that a rank says; then it gets cells, each of which it answers by a text, or the text
- * of all results. */
+/* The first that a rank says; then it gets cells, each of which it answers by a text. */
 struct ff__hello {
     unsigned char token[16]; /* that only these processes know */
-    uint32_t rank, experiment, sum, wants_results;
+    uint32_t rank, experiment, sum;
 };
 
 /* Where rank 0 is: everything that the others must know, as text. */
