@@ -15,18 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ff__repro uvmsmart = {"uvmsmart",
-                                          "Ganguly et al., ISCA 2019, from its simulator's logs",
-                                          ff__repro_file},
-                              forest = {"forest", "Lin et al., ISCA 2025, from third-party notes",
-                                        ff__repro_file},
-                              ariadne = {"ariadne", "ARIADNE, HPCA 2026, from third-party notes",
-                                         ff__repro_file},
-                              of_user = {"file", "a file of the user's", ff__repro_file};
+static const struct ff__repro
+    uvmsmart = {"uvmsmart", "Ganguly et al., ISCA 2019, from its simulator's logs", ff__repro_file},
+    deepum = {"deepum", "Jung, Kim and Lee, ASPLOS 2023", ff__repro_file},
+    hlsh = {"hlsh", "Long, Gong, Zhou and Zhang, arXiv 2203.12672", ff__repro_file},
+    forest = {"forest", "Lin et al., ISCA 2025, from third-party notes", ff__repro_file},
+    ariadne = {"ariadne", "ARIADNE, HPCA 2026, from third-party notes", ff__repro_file},
+    of_user = {"file", "a file of the user's", ff__repro_file};
 
 static const struct ff__repro *const repros[] = {
-    &uvmsmart, &ff__repro_deepum, &ff__repro_hlsh,   &ff__repro_huvm,
-    &forest,   &ariadne,          &ff__repro_batches};
+    &uvmsmart, &deepum, &hlsh, &ff__repro_huvm, &forest, &ariadne, &ff__repro_batches};
 
 #define REPRO_COUNT (sizeof repros / sizeof repros[0])
 

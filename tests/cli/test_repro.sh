@@ -153,6 +153,63 @@ mistake 1 'farfault repro: no-such.json: *' repro no-such.json
 mistake 2 "farfault repro: --parts: 'costs' names no part; there are: *" \
     repro mine.json --parts costs
 
+# ---- experiments of a file ----
+
+# experiment MEMBERS TABLE: of two subjects, with a table that has these members.
+experiment() {
+    cat >mine.json <<END
+{"devices": {"half": {"gpu": "v100-16g", "percent": 50}, "bad": {"gpu": "v100-16g", "memory": "x"}},
+ "systems": {"UM": {"system": "nvidia"}}, "lists": {"two": ["UM", "keep"]},
+ "sets": {"one": [{"program": "B", "workload": "hotspot:size=4M", "theirs": 6, "um": 3}],
+          "more": [{"workload": "stream:size=4M"}]},
+ "experiments": [{"part": "first", "set": ["one", "more"], "device": "half", $1
+    "tables": [{"id": "gain", "what": "Gain", $2}]}]}
+END
+}
+experiment '"prefix": "a.",' '"system": "keep", "baseline": "UM", "metric": "faster",
+    "paper": "theirs", "over": "um"'
+status 0 repro mine.json --json
+json out a.gain tables 0 id
+json out 2 tables 0 rows 0 paper
+json out stream:size=4M tables 0 rows 1 name
+one=$("$json_get" out tables 0 rows 0 ours) other=$("$json_get" out tables 0 rows 1 ours)
+experiment '' '"systems": "two", "baseline": "UM", "metric": "faster", "papers": {"keep": 1.5}'
+status 0 repro mine.json --json
+json out 1 tables 0 rows 0 ours
+json out 1.5 tables 0 rows 1 paper
+awk -v one="$one" -v other="$other" -v mean="$("$json_get" out tables 0 rows 1 ours)" \
+    'BEGIN { exit !(mean > 0.9999 * sqrt(one * other) && mean < 1.0001 * sqrt(one * other)) }' ||
+    fail "not the mean of $one and $other: $(cat out)"
+experiment '"runs": "two", "by_system": true,' '"system": "UM", "metric": "faults", "half": "odd"'
+status 0 repro mine.json --fresh
+[ "$(sed -n 's/^\([0-9/]*\)  \(.\).*: \([a-z]*\): .*/\1\2\3/p' out | tr '\n' ' ')" = \
+    '1/4hnvidia 2/4snvidia 3/4hkeep 4/4skeep ' ] || fail "in another order: $(cat out)"
+! grep -q '^  B ' out && grep -q '^  stream:size=4M ' out || fail "not the odd half: $(cat out)"
+experiment '' '"metric": "faults"}, {"for": "two", "tables": [{"id": "each.$", "what": "of $",
+    "system": "$", "metric": "seconds"}]'
+sed -i 's/{"id": "gain", "what": "Gain", "metric": "faults"}, //' mine.json
+status 0 repro mine.json
+has out 'each.keep: of keep'
+experiment_refused() {
+    experiment "$1" "$2"
+    mistake 1 "farfault repro: mine.json: $3" repro mine.json
+}
+experiment_refused '' '"system": "UM", "metric": "best"' \
+    "experiment 'first': there is no metric 'best'"
+experiment_refused '' '"system": "UM", "metric": "ipc"' \
+    "experiment 'first': it needs a \"baseline\", or \"alone\", for 'ipc'"
+experiment_refused '' '"device": "none", "system": "UM", "metric": "faults"' \
+    "device 'none': there is none, or no such size"
+experiment_refused '' '"device": "bad", "system": "UM", "metric": "faults"' \
+    "device 'bad': there is none, or no such size"
+experiment '' '"system": "UM", "metric": "faults"'
+sed 's/\["one", "more"\]/"none"/' mine.json >other.json
+mistake 1 "farfault repro: other.json: experiment 'first': there are no subjects*" repro other.json
+mistake 2 "farfault repro: --parts: 'costs' names no part; there are: *" \
+    repro mine.json --parts costs
+sed 's/"set"/"step": "none", &/' mine.json >other.json
+mistake 1 "farfault repro: other.json: there is no step 'none'" repro other.json
+
 # ---- runs that are kept ----
 
 # Four short runs.

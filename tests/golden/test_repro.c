@@ -3,7 +3,6 @@
  * (TEST_GOLDEN=whole) the deviations are limited, too. */
 #include "golden/golden.h"
 
-#include "study/repro/hlsh.h"
 #include "study/repro/repro.h"
 
 #include <math.h>
@@ -123,7 +122,7 @@ static void test_uvmsmart(void **state) {
 static int run_deepum(const struct ff__repro_plan *plan, json_t *tables) {
     struct ff__repro_plan all = *plan;
     all.parts = "paper,sweeps,batches,tensorflow";
-    return ff__repro_deepum.run(&all, tables);
+    return ff__repro_file(&all, tables);
 }
 
 /* One configuration, of each sweep what it is measured against and one more, and one network that
@@ -131,16 +130,24 @@ static int run_deepum(const struct ff__repro_plan *plan, json_t *tables) {
 static void test_deepum(void **state) {
     (void)state;
     static const char *const configs[] = {"BERT Base 30", NULL};
-    static const char *const tables[] = {"Config0", "Config9", NULL}, *const none[] = {NULL};
+    static const char *const none[] = {NULL};
     static const char *const networks[] = {"DCGAN (celebA)", NULL};
     json_t *published;
     assert_int_equal(ff__repro_published("deepum", &published), 0);
-    cut(published, "configs", "config", configs);
-    cut(published, "largest", "config", none);
-    cut(published, "tables", "config", tables);
-    cut(published, "tensorflow", "config", networks);
-    json_object_set_new(json_object_get(published, "degree"), "values", json_pack("[i, i]", 8, 32));
+    json_t *sets = json_object_get(published, "sets"), *lists = json_object_get(published, "lists");
+    cut(sets, "configs", "config", configs);
+    cut(sets, "largest", "config", none);
+    cut(sets, "tensorflow", "config", networks);
+    json_object_set_new(lists, "shapes", json_pack("[s, s]", "Config0", "Config9"));
+    json_object_set_new(lists, "degrees", json_pack("[s, s]", "N = 8", "N = 32"));
+    json_object_set_new(lists, "sweeps", json_array());
     json_decref(check("deepum", run_deepum, published, false));
+}
+
+static int run_hlsh(const struct ff__repro_plan *plan, json_t *tables) {
+    struct ff__repro_plan simulated = *plan;
+    simulated.parts = "runs,window";
+    return ff__repro_file(&simulated, tables);
 }
 
 /* One program, small, in the simulator, and cut at two thirds. What trains with a BLAS is left out:
@@ -151,14 +158,15 @@ static void test_hlsh(void **state) {
     json_t *published;
     assert_int_equal(ff__repro_published("hlsh", &published), 0);
     json_object_set_new(published, "pretraining_steps", json_integer(100));
-    cut(published, "programs", "program", programs);
-    json_t *program = json_array_get(json_object_get(published, "programs"), 0);
+    json_t *sets = json_object_get(published, "sets");
+    cut(sets, "programs", "program", programs);
+    json_t *program = json_array_get(json_object_get(sets, "programs"), 0);
     json_object_set_new(program, "workload", json_string("streamtriad:size=2M"));
     json_object_set_new(program, "instructions", json_integer(3145728));
     json_object_del(program, "cut_instructions");
-    program = json_array_get(json_object_get(published, "figure11"), 0);
+    program = json_array_get(json_object_get(sets, "figure11"), 0);
     json_object_set_new(program, "instructions", json_integer(200000));
-    json_decref(check("hlsh", ff__repro_hlsh_sim, published, false));
+    json_decref(check("hlsh", run_hlsh, published, false));
 }
 
 static void keep_first(json_t *list, size_t count) {

@@ -1,37 +1,46 @@
 /* Tables 3 and 7: the largest batches that the host's memory holds, and that LMS runs. */
-#include "study/repro/deepum.h"
+#include "study/repro/experiments.h"
 
+#include "backend/sim/lms/lms.h"
 #include "report/text.h"
-#include "study/repro/deepum_runs.h"
 #include "workload/dnn/dnn.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DLRM_UNIT 16384u /* of batches: those that are multiples of it are tried */
+#define DLRM_UNIT  16384u /* of batches: those that are multiples of it are tried */
+#define ITERATIONS 100u   /* some runs fail only after many, because LMS fragments memory */
 
 /* What a batch must fit. */
 struct limit {
-    const struct ff__deepum_runs *work;
-    enum ff__deepum_card card;
-    uint64_t host; /* bytes of its memory: Table 1, and section 6.4 */
-    bool lms;      /* LMS must run it, too */
+    uint64_t seed;
+    struct ff__gpu gpu;
+    uint64_t memory, host; /* bytes of the device's and the host's: Table 1, and section 6.4 */
+    bool lms;              /* LMS must run it, too */
     bool workspaces;
 };
 
+/* Without a time limit. */
+static bool lms_runs(const struct limit *limit, const struct ff__workload *workload) {
+    const struct ff__lms_config config = {&limit->gpu, limit->memory, false};
+    struct ff__sim_result result;
+    struct ff_error error;
+    return ff__lms_run(&config, workload, ITERATIONS, &result, &error) == 0;
+}
+
 static bool fits(const struct limit *limit, const char *network, uint64_t batch) {
     char *name = ff__text("%s%sbatch=%llu,iterations=%u,workspaces=%d", network,
-                          strchr(network, ':') ? "," : ":", (unsigned long long)batch,
-                          FF__DEEPUM_ITERATIONS, limit->workspaces);
+                          strchr(network, ':') ? "," : ":", (unsigned long long)batch, ITERATIONS,
+                          limit->workspaces);
     struct ff__workload *workload;
     struct ff_error error;
-    bool good = ff__workload_open(name, limit->work->seed, &workload, &error) == 0;
+    bool good = ff__workload_open(name, limit->seed, &workload, &error) == 0;
     free(name);
     if (!good)
         return false;
     good = ff__dnn_placement(workload)->pool.reserved_peak <= limit->host &&
-           (!limit->lms || ff__deepum_lms_runs(limit->work, workload, limit->card));
+           (!limit->lms || lms_runs(limit, workload));
     ff__workload_close(workload);
     return good;
 }
@@ -80,18 +89,23 @@ static void add_others(const json_t *rows, json_t *tables) {
 }
 
 int ff__repro_deepum_batches(const struct ff__repro_plan *plan, json_t *tables) {
-    const json_t *small = json_object_get(plan->published, "tensorflow");
-    struct ff__deepum_runs work;
-    int status = ff__deepum_runs_open(&work, plan);
-    for (int i = 0; i < 4 && !status; i++) {
-        struct limit limit = {&work, FF__DEEPUM_CARD, UINT64_C(512) << 30, i % 2 == 0, i >= 2};
-        add_column(&limit, json_object_get(plan->published, "largest"), "3", tables);
-        limit.card = FF__DEEPUM_SMALL;
-        limit.host = UINT64_C(128) << 30;
-        add_column(&limit, small, "7", tables);
+    static const struct {
+        const char *set, *table, *device;
+        uint64_t host;
+    } hosts[] = {{"largest", "3", "v100-32g", UINT64_C(512) << 30},
+                 {"tensorflow", "7", "v100-16g", UINT64_C(128) << 30}};
+    const json_t *sets = json_object_get(plan->published, "sets");
+    int status = 0;
+    for (int i = 0; i < 8 && !status; i++) {
+        struct limit limit = {.seed = plan->study.seed,
+                              .host = hosts[i % 2].host,
+                              .lms = i / 2 % 2 == 0,
+                              .workspaces = i >= 4};
+        status = ff__experiments_device(plan, hosts[i % 2].device, &limit.gpu, &limit.memory);
+        if (!status)
+            add_column(&limit, json_object_get(sets, hosts[i % 2].set), hosts[i % 2].table, tables);
     }
     if (!status)
-        add_others(small, tables);
-    ff__deepum_runs_close(&work);
+        add_others(json_object_get(sets, "tensorflow"), tables);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "report/complain.h"
 #include "report/json.h"
 #include "study/find.h"
-#include "study/repro/repro.h"
+#include "study/repro/experiments.h"
 #include "study/repro/rows.h"
 #include "study/sim/simulations.h"
 
@@ -403,6 +403,8 @@ static void forget(struct file_repro *work) {
 
 int ff__repro_file(const struct ff__repro_plan *plan, json_t *tables) {
     struct file_repro work = {.plan = plan};
+    if (json_object_get(plan->published, "experiments"))
+        return ff__experiments_run(plan, tables);
     int status = plan_runs(&work);
     if (!status)
         status = ff__simulations_run(&plan->study, &work.runs);

@@ -1,5 +1,5 @@
-/* The parts of farfault repro hlsh: each adds its tables; 0 or, with one line on stderr, an exit
- * status. */
+/* The pre-trained predictor of farfault repro hlsh: on five of the programs, at other sizes than
+ * those that are then run, where it is fine-tuned. */
 #ifndef FF_STUDY_REPRO_HLSH_H
 #define FF_STUDY_REPRO_HLSH_H
 
@@ -10,16 +10,14 @@
  * trained with so many times fewer batches. */
 #define FF__HLSH_SHORTER 5u
 
-/* Tables 1 to 8 and Figure 9; what is published is in data/published/hlsh_predict.json. With a
- * folder in plan->models, predictors are trained in full and kept there; without, the Transformer
- * has a fifth of its batches. */
-int ff__repro_hlsh_predict(const struct ff__repro_plan *plan, json_t *tables);
+struct ff__pretrained {
+    char file[256]; /* "": there is none yet */
+    uint32_t checksum;
+};
 
-/* Figure 7 (part `attention`), of each of `programs`, an array of names. */
-int ff__repro_hlsh_attention(const struct ff__repro_plan *plan, const json_t *programs,
-                             json_t *tables);
-
-/* Tables 10 and 11, Figures 10 and 12 (part `runs`) and 11 (`window`): the simulator. */
-int ff__repro_hlsh_sim(const struct ff__repro_plan *plan, json_t *tables);
+/* Trains it for the file's `pretraining_steps`, or takes what the store has kept; does nothing if
+ * it is there. The caller removes it in any case. 0 or, with one line on stderr, an exit status. */
+int ff__hlsh_pretrain(const struct ff__repro_plan *plan, struct ff__pretrained *model);
+void ff__hlsh_pretrained_remove(const struct ff__pretrained *model);
 
 #endif

@@ -5,6 +5,7 @@
 #include "learn/train/nets.h"
 #include "report/complain.h"
 #include "study/find.h"
+#include "study/repro/experiments.h"
 #include "study/repro/hlsh.h"
 #include "study/repro/training_job.h"
 
@@ -126,8 +127,8 @@ static void draw(json_t *tables, const char *program, const struct attention_fou
     free(id);
 }
 
-int ff__repro_hlsh_attention(const struct ff__repro_plan *plan, const json_t *programs,
-                             json_t *tables) {
+int ff__repro_hlsh_attention(const struct ff__repro_plan *plan, json_t *tables) {
+    const json_t *programs = json_object_get(plan->published, "attention_programs");
     struct ff__training_data data = {.seed = plan->study.seed, .distance = 1};
     json_t *shares = ff__repro_table(
         tables, "figure7.share", "the three heaviest of 30 weights, mean share; all alike: 0.100");

@@ -1,6 +1,6 @@
 /* Long, Gong, Zhou and Zhang, arXiv 2203.12672, Tables 1 to 8 and Figures 5, 6 and 9: predictors of
  * pages, each trained on one modelled program and tested on accesses that it was not trained on. */
-#include "study/repro/hlsh.h"
+#include "study/repro/experiments.h"
 
 #include "base/checksum.h"
 #include "learn/predictor.h"
@@ -9,7 +9,7 @@
 #include "report/complain.h"
 #include "report/json.h"
 #include "study/find.h"
-#include "study/repro/repro.h"
+#include "study/repro/hlsh.h"
 #include "study/repro/training_job.h"
 
 #include <math.h>

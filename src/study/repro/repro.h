@@ -25,7 +25,7 @@ struct ff__repro {
     int (*run)(const struct ff__repro_plan *plan, json_t *tables);
 };
 
-extern const struct ff__repro ff__repro_deepum, ff__repro_hlsh, ff__repro_huvm, ff__repro_batches;
+extern const struct ff__repro ff__repro_huvm, ff__repro_batches;
 
 /* The `run` of a repro of which the file says everything. */
 int ff__repro_file(const struct ff__repro_plan *plan, json_t *tables);
