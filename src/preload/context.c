@@ -85,9 +85,9 @@ static void open_context(void) {
     struct ff_context *made = NULL;
     if (ff__mode() != FF__MANAGED)
         return;
-    ff__sigbus_prepare();
+    ff__sigbus_opens(true);
     int status = ff_open(&config, &made, &error);
-    ff__sigbus_prepared(status == 0);
+    ff__sigbus_opens(false);
     if (status) {
         fail(error.message);
         return;

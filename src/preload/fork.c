@@ -54,7 +54,7 @@ static void on_segv(int number, siginfo_t *info, void *ucontext) {
         said = 1;
         say_not_available();
     }
-    ff__pass_signal_on(&before, number, info, ucontext);
+    ff__pass_signal_on(&before, sigaction, number, info, ucontext);
 }
 
 static void after_fork_in_child(void) {

@@ -38,14 +38,25 @@ void ff__no_memory(size_t size, int status);
 /* One line on stderr that begins with "farfault: ". */
 __attribute__((format(printf, 1, 2))) void ff__say(const char *format, ...);
 
-/* ---- signal_calls.c: handlers of the program's for signals that are ours, too ---- */
+/* ---- signals.c, signal_calls.c: handlers of the program's for signals that are ours, too ---- */
 
-/* Around opening the context, whose handler then comes first. `opened`: it is open. */
-void ff__sigbus_prepare(void);
-void ff__sigbus_prepared(bool opened);
+/* The calling thread begins to open a context, or has done so: handlers for SIGBUS that it sets
+ * meanwhile come before the program's, which is called for what is not theirs. Of all farfaults in
+ * a process one library has this, and the program's calls about signals: libfarfault-opencl.so.
+ * NULL: it is not there. */
+FF_HOOKED __attribute__((weak)) void farfault_sigbus_opens(bool is_opening);
 
-/* A signal that is not ours does what it would have done without us. */
-void ff__pass_signal_on(struct sigaction *action, int number, siginfo_t *info, void *ucontext);
+static inline void ff__sigbus_opens(bool is_opening) {
+    if (farfault_sigbus_opens)
+        farfault_sigbus_opens(is_opening);
+}
+
+typedef int ff__sigaction_fn(int number, const struct sigaction *action, struct sigaction *before);
+
+/* A signal that is not ours does what it would have done without us. `action`: what was set for it;
+ * `set`: the C library's sigaction(). */
+void ff__pass_signal_on(struct sigaction *action, ff__sigaction_fn *set, int number,
+                        siginfo_t *info, void *ucontext);
 
 /* ---- fork.c: forked children, which inherit no managed memory ---- */
 

@@ -5,8 +5,6 @@
 #include "preload/preload.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +12,10 @@
 
 static void *real_sigaction, *real_signal, *real_sigprocmask, *real_pthread_sigmask;
 static bool told_by_sigbus;
-static bool taken;                /* the library has a handler, in front of ours */
+static bool taken;                /* our handler is there, behind those of contexts; atomic */
 static struct sigaction programs; /* what the program has set for SIGBUS */
+/* The calling thread's calls are those of a context, not of the program. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) bool opening;
 
 /* Looked up once: these may be called by handlers. A library that comes behind the C library, as a
  * dependency of another, is the last that has these. */
@@ -39,49 +39,22 @@ __attribute__((constructor)) static void look(void) {
 
 /* ---- what the program has set ---- */
 
-/* With what it wants masked meanwhile. */
-static void call_handler(const struct sigaction *action, int number, siginfo_t *info,
-                         void *ucontext) {
-    sigset_t before;
-    pthread_sigmask(SIG_BLOCK, &action->sa_mask, &before);
-    if (action->sa_flags & SA_SIGINFO)
-        action->sa_sigaction(number, info, ucontext);
-    else
-        action->sa_handler(number);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-void ff__pass_signal_on(struct sigaction *action, int number, siginfo_t *info, void *ucontext) {
-    static const struct sigaction by_default; /* SIG_DFL */
-    const struct sigaction now = *action;
-    bool sent = info->si_code <= 0; /* not met: nothing is repeated */
-    if (now.sa_flags & (int)SA_RESETHAND)
-        *action = by_default;
-    if (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN) {
-        call_handler(&now, number, info, ucontext);
-    } else if (now.sa_handler == SIG_DFL || !sent) {
-        REAL_CALL(sigaction)
-        (number, &by_default, NULL); /* the access is repeated and ends the process */
-        if (sent)
-            raise(number);
-    }
-}
-
 static void on_other_sigbus(int number, siginfo_t *info, void *ucontext) {
-    ff__pass_signal_on(&programs, number, info, ucontext);
+    ff__pass_signal_on(&programs, REAL_CALL(sigaction), number, info, ucontext);
 }
 
-void ff__sigbus_prepare(void) {
+/* It stays after a failure, too: then everything is the program's. */
+void farfault_sigbus_opens(bool is_opening) {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_ONSTACK};
     action.sa_sigaction = on_other_sigbus;
-    if (told_by_sigbus)
+    if (told_by_sigbus && !__atomic_exchange_n(&taken, true, __ATOMIC_RELAXED))
         REAL_CALL(sigaction)(SIGBUS, &action, &programs);
+    opening = is_opening;
 }
 
-void ff__sigbus_prepared(bool opened) {
-    if (told_by_sigbus && !opened)
-        REAL_CALL(sigaction)(SIGBUS, &programs, NULL);
-    taken = told_by_sigbus && opened;
+/* Whether a call is about the program's handler for SIGBUS, which is behind ours. */
+static bool is_behind(int number) {
+    return number == SIGBUS && __atomic_load_n(&taken, __ATOMIC_RELAXED) && !opening;
 }
 
 /* ---- its calls ---- */
@@ -99,7 +72,7 @@ FF_HOOKED int sigaction(int number, const struct sigaction *action, struct sigac
         changed.sa_mask = without_sigbus(&action->sa_mask);
         action = &changed;
     }
-    if (number != SIGBUS || !taken)
+    if (!is_behind(number))
         return REAL_CALL(sigaction)(number, action, before);
     const struct sigaction last = programs;
     if (action)
@@ -111,7 +84,7 @@ FF_HOOKED int sigaction(int number, const struct sigaction *action, struct sigac
 
 FF_HOOKED sighandler_t signal(int number, sighandler_t handler) {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, before;
-    if (number != SIGBUS || !taken)
+    if (!is_behind(number))
         return REAL_CALL(signal)(number, handler);
     sigaction(number, &action, &before);
     return before.sa_handler;

@@ -38,7 +38,9 @@ static void choose_gpu(void) {
 /* In a passive run there is a context all the same, for its workers: nothing is allocated in it. */
 static void open_devices(void) {
     struct ff_error error;
+    ff__sigbus_opens(true);
     ff__ptx_catch_faults();
+    ff__sigbus_opens(false);
     choose_gpu();
     is_passive = ff__mode() != FF__MANAGED;
     farfault = ff__context();

@@ -303,7 +303,13 @@ CUresult ff__cuda_native_function(const struct ff__cuda_native *kernel, CUfuncti
 
 /* ---- memory.c ---- */
 
-enum ff__cuda_memory { FF_CUDA_PLAIN, FF_CUDA_MANAGED, FF_CUDA_HOST, FF_CUDA_REGISTERED };
+enum ff__cuda_memory {
+    FF_CUDA_PLAIN,
+    FF_CUDA_MANAGED,
+    FF_CUDA_HOST,
+    FF_CUDA_REGISTERED,
+    FF_CUDA_KERNELS /* asked for: managed memory that kernels and copies alone use */
+};
 
 struct ff__cuda_allocation {
     uintptr_t address;
@@ -327,6 +333,7 @@ bool ff__cuda_is_beyond(CUdeviceptr address, size_t size);
 struct ff__cuda_allocation *ff__cuda_find(CUdeviceptr address);
 CUresult ff__cuda_alloc(CUcontext context, size_t size, enum ff__cuda_memory memory, unsigned flags,
                         CUdeviceptr *out);
+CUresult ff__cuda_alloc_for_kernels(CUdeviceptr *address, size_t size); /* native.h */
 CUresult ff__cuda_free(CUdeviceptr address);
 void ff__cuda_free_all(CUcontext context);
 /* It has given out so many bytes more. The lock is held. */

@@ -71,7 +71,7 @@ static CUresult find_heap(CUcontext context, struct ff__ptx_heap **out) {
     if (*out != NULL || size == 0)
         return CUDA_SUCCESS;
     CUresult result =
-        ff__cuda_alloc(context, size, FF_CUDA_MANAGED, CU_MEM_ATTACH_GLOBAL, &address);
+        ff__cuda_alloc(context, size, FF_CUDA_KERNELS, CU_MEM_ATTACH_GLOBAL, &address);
     if (result != CUDA_SUCCESS)
         return result;
     void *memory = (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)

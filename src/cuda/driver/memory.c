@@ -144,8 +144,10 @@ static CUresult allocate_plain(CUdevice device, size_t size, void **out) {
 /* ---- allocating and freeing ---- */
 
 /* The lock is free: this may take long. */
-static CUresult allocate_managed(size_t size, void **out) {
-    int status = ff_mem_alloc(ff__cuda_farfault(), size, out);
+static CUresult allocate_managed(size_t size, bool for_kernels, void **out) {
+    struct ff_context *context = ff__cuda_farfault();
+    int status = for_kernels ? ff_mem_alloc_for_kernels(context, size, out)
+                             : ff_mem_alloc(context, size, out);
     if (status != 0)
         ff__no_memory(size, status);
     else
@@ -156,12 +158,13 @@ static CUresult allocate_managed(size_t size, void **out) {
 
 /* What is managed in a run with management is plain, without a limit, in one without. */
 static bool is_managed(enum ff__cuda_memory memory) {
-    return memory == FF_CUDA_MANAGED && !ff__cuda_is_passive();
+    return (memory == FF_CUDA_MANAGED || memory == FF_CUDA_KERNELS) && !ff__cuda_is_passive();
 }
 
+/* Memory for kernels needs the program's calls about signals. */
 static CUresult allocate(CUcontext context, size_t size, enum ff__cuda_memory memory, void **out) {
     if (is_managed(memory))
-        return allocate_managed(size, out);
+        return allocate_managed(size, memory == FF_CUDA_KERNELS && farfault_sigbus_opens, out);
     if (memory == FF_CUDA_PLAIN) {
         ff__lock_acquire(&ff__cuda_lock);
         CUresult result = allocate_plain(context->device, size, out);
@@ -200,6 +203,8 @@ CUresult ff__cuda_alloc(CUcontext context, size_t size, enum ff__cuda_memory mem
     }
     if (result != CUDA_SUCCESS)
         return result;
+    if (memory == FF_CUDA_KERNELS)
+        memory = FF_CUDA_MANAGED;
     const struct ff__cuda_allocation made = {.address = (uintptr_t)address,
                                              .size = size,
                                              .memory = memory,
@@ -301,13 +306,21 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, s
     return result;
 }
 
-CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned flags) {
+static CUresult alloc_managed(CUdeviceptr *address, size_t size, enum ff__cuda_memory memory,
+                              unsigned flags) {
     CUcontext context;
     if (address == NULL || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = ff__cuda_enter_unsafe(&context);
-    return result == CUDA_SUCCESS ? ff__cuda_alloc(context, size, FF_CUDA_MANAGED, flags, address)
-                                  : result;
+    return result == CUDA_SUCCESS ? ff__cuda_alloc(context, size, memory, flags, address) : result;
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned flags) {
+    return alloc_managed(address, size, FF_CUDA_MANAGED, flags);
+}
+
+CUresult ff__cuda_alloc_for_kernels(CUdeviceptr *address, size_t size) {
+    return alloc_managed(address, size, FF_CUDA_KERNELS, CU_MEM_ATTACH_GLOBAL);
 }
 
 /* A kernel may still use it: as on a device, the call waits for all work. */

@@ -153,7 +153,8 @@ static CUresult launch(CUstream stream, const struct ff__cuda_native *kernel) {
 
 CUresult cuGetExportTable(const void **table, const CUuuid *id) {
     static const CUuuid name = FF_CUDA_NATIVE_TABLE;
-    static const struct ff__cuda_native_table natives = {sizeof natives, launch};
+    static const struct ff__cuda_native_table natives = {sizeof natives, launch,
+                                                         ff__cuda_alloc_for_kernels};
     if (table == NULL || id == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *table = memcmp(id, &name, sizeof name) == 0 ? &natives : NULL;

@@ -1,5 +1,6 @@
-/* Kernels that are functions of the processor: how libraries on this driver (src/cuda/blas) launch
- * them. cuGetExportTable() gives the table to whoever knows its name; another driver has none. */
+/* What this driver has beside the interface for farfault's own libraries: kernels that are
+ * functions of the processor (src/cuda/blas), and device memory that is managed (src/preload/cuda).
+ * cuGetExportTable() gives the table to whoever knows its name; another driver has none. */
 #ifndef FF_CUDA_NATIVE_H
 #define FF_CUDA_NATIVE_H
 
@@ -20,6 +21,9 @@ struct ff__cuda_native_table {
      * longjmp(): it holds no lock where it may access memory of programs. Results are those of
      * cuLaunchKernel(). */
     CUresult (*launch)(CUstream stream, const struct ff__cuda_native *kernel);
+    /* Managed memory that kernels and copies alone use: system calls that meet an absent page of it
+     * fail with EFAULT, and its faults cost least. Results are those of cuMemAllocManaged(). */
+    CUresult (*allocate)(CUdeviceptr *address, size_t size);
 };
 
 #define FF_CUDA_NATIVE_TABLE                                                                       \

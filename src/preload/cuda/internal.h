@@ -1,5 +1,6 @@
 /* What unmodified CUDA programs meet: device memory that they allocate becomes managed memory of
- * the driver's, whoever's driver that is. Everything that is called is the public driver API. */
+ * the driver's, whoever's driver that is. Everything that is called is the public driver API; what
+ * farfault's driver has beside it is asked for by cuGetExportTable(). */
 #ifndef FF_PRELOAD_CUDA_INTERNAL_H
 #define FF_PRELOAD_CUDA_INTERNAL_H
 

@@ -1,6 +1,8 @@
 /* Device memory that becomes managed, so that a program may have more of it than the device. */
 #include "preload/cuda/internal.h"
 
+#include "cuda/driver/native.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,8 +132,17 @@ bool ff__cuda_would_substitute(size_t size) {
     return ff__cuda_substitutes() && !stays_plain(size);
 }
 
+/* farfault's driver has managed memory that is as device memory is: not for system calls. */
+static CUresult allocate_of_driver(CUdeviceptr *address, size_t size) {
+    static const CUuuid name = FF_CUDA_NATIVE_TABLE;
+    const void *found = NULL;
+    if (!REAL(cuGetExportTable) || REAL(cuGetExportTable)(&found, &name) != CUDA_SUCCESS)
+        return REAL(cuMemAllocManaged)(address, size, CU_MEM_ATTACH_GLOBAL);
+    return ((const struct ff__cuda_native_table *)found)->allocate(address, size);
+}
+
 CUresult ff__cuda_allocate_managed(CUdeviceptr *address, size_t size) {
-    CUresult result = REAL(cuMemAllocManaged)(address, size, CU_MEM_ATTACH_GLOBAL);
+    CUresult result = allocate_of_driver(address, size);
     if (result != CUDA_SUCCESS)
         return result;
     pthread_mutex_lock(&lock);
