@@ -44,7 +44,7 @@ static void on_other_sigbus(int number, siginfo_t *info, void *ucontext) {
 }
 
 /* It stays after a failure, too: then everything is the program's. */
-void farfault_sigbus_opens(bool is_opening) {
+FF_HOOKED void farfault_sigbus_opens(bool is_opening) {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_ONSTACK};
     action.sa_sigaction = on_other_sigbus;
     if (told_by_sigbus && !__atomic_exchange_n(&taken, true, __ATOMIC_RELAXED))
