@@ -2,9 +2,6 @@
  * that they are told of device memory. Several cases are what has gone wrong in other preloads. */
 #include "cuda/driver.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 #define MIB   ((size_t)1 << 20)
 #define WORDS (4 * MIB) /* 16 MiB, on a device of 8 MiB */
 
@@ -103,45 +100,6 @@ static void failures_are_results(void **state) {
     OK(cuCtxSetCurrent(context));
 }
 
-/* Sends each page of 16 MiB of 5 through a pipe. Returns how many cannot be: EFAULT. */
-static unsigned unsent_pages(CUdeviceptr address) {
-    static uint32_t words[1024];
-    unsigned unsent = 0;
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    for (size_t i = 0; i < WORDS; i += 1024) {
-        errno = 0;
-        if (write(ends[1], words_at(address) + i, 4096) == 4096) {
-            assert_int_equal(read(ends[0], words, 4096), 4096);
-            assert_int_equal(words[1023], 5);
-            continue;
-        }
-        assert_int_equal(errno, EFAULT);
-        unsent++;
-    }
-    close(ends[0]);
-    close(ends[1]);
-    return unsent;
-}
-
-/* The kernel may read what is on a device, and of managed memory all, but no other device memory:
- * no driver gives its address to system calls. */
-static void system_calls_reach_managed_memory(void **state) {
-    CUdeviceptr plain, managed;
-    (void)state;
-    OK(cuMemAlloc_v2(&plain, 4 * WORDS));
-    OK(cuMemAllocManaged(&managed, 4 * WORDS, CU_MEM_ATTACH_GLOBAL));
-    OK(cuMemsetD32_v2(plain, 5, WORDS));
-    OK(cuMemsetD32_v2(managed, 5, WORDS));
-    OK(cuCtxSynchronize());
-    assert_int_equal(unsent_pages(managed), 0);
-    assert_true(unsent_pages(plain) >= WORDS / 1024 / 2); /* as many as are on no device */
-    for (size_t i = 0; i < WORDS; i++)
-        assert_int_equal(words_at(plain)[i], 5);
-    OK(cuMemFree_v2(managed));
-    OK(cuMemFree_v2(plain));
-}
-
 static void streams_free_when_they_come_to_it(void **state) {
     CUstream stream;
     CUdeviceptr address, next;
@@ -171,7 +129,6 @@ int main(void) {
                                        cmocka_unit_test(it_looks_like_device_memory),
                                        cmocka_unit_test(what_comes_and_goes_is_forgotten),
                                        cmocka_unit_test(failures_are_results),
-                                       cmocka_unit_test(system_calls_reach_managed_memory),
                                        cmocka_unit_test(streams_free_when_they_come_to_it)};
     return cmocka_run_group_tests(tests, begin, end);
 }

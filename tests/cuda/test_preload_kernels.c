@@ -1,7 +1,9 @@
-/* SIGBUS and programs whose kernels serve their own faults: a handler of the program's gets what is
- * its own, whenever it is set, and device memory is there whatever the program blocks. */
+/* Device memory, whose faults are met by SIGBUS and served by the threads that meet them: a handler
+ * of the program's gets what is its own, whenever it is set, the memory is there whatever the
+ * program blocks, and system calls have no part in it. */
 #include "cuda/driver.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -59,7 +61,7 @@ static void note_and_leave(int number, siginfo_t *info, void *ucontext) {
 }
 
 static volatile char *beyond_a_file(void) {
-    char path[] = "./farfault-signals-XXXXXX";
+    char path[] = "./farfault-kernels-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0 && unlink(path) == 0);
     volatile char *area = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
@@ -168,6 +170,47 @@ static void an_alternate_stack(void **state) {
     assert_int_equal(met, 1);
 }
 
+/* ---- system calls ---- */
+
+/* Sends each page of 16 MiB of 5 through a pipe. Returns how many cannot be: EFAULT. */
+static unsigned unsent_pages(CUdeviceptr address) {
+    static uint32_t words[1024];
+    unsigned unsent = 0;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    for (size_t i = 0; i < WORDS; i += 1024) {
+        errno = 0;
+        if (write(ends[1], words_at(address) + i, 4096) == 4096) {
+            assert_int_equal(read(ends[0], words, 4096), 4096);
+            assert_int_equal(words[1023], 5);
+            continue;
+        }
+        assert_int_equal(errno, EFAULT);
+        unsent++;
+    }
+    close(ends[0]);
+    close(ends[1]);
+    return unsent;
+}
+
+/* The kernel may read what is on a device, and of managed memory all, but no other device memory:
+ * no driver gives its address to system calls. */
+static void system_calls_reach_managed_memory(void **state) {
+    CUdeviceptr plain, managed;
+    (void)state;
+    OK(cuMemAlloc_v2(&plain, 4 * WORDS));
+    OK(cuMemAllocManaged(&managed, 4 * WORDS, CU_MEM_ATTACH_GLOBAL));
+    OK(cuMemsetD32_v2(plain, 5, WORDS));
+    OK(cuMemsetD32_v2(managed, 5, WORDS));
+    OK(cuCtxSynchronize());
+    assert_int_equal(unsent_pages(managed), 0);
+    assert_true(unsent_pages(plain) >= WORDS / 1024 / 2); /* as many as are on no device */
+    for (size_t i = 0; i < WORDS; i++)
+        assert_int_equal(words_at(plain)[i], 5);
+    OK(cuMemFree_v2(managed));
+    OK(cuMemFree_v2(plain));
+}
+
 static int end_all(void **state) {
     OK(cuMemFree_v2(data));
     OK(cuMemFree_v2(rival));
@@ -177,6 +220,7 @@ static int end_all(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_old_handler_gets_what_is_not_ours), cmocka_unit_test(a_new_one_too),
-        cmocka_unit_test(blocked_signals), cmocka_unit_test(an_alternate_stack)};
+        cmocka_unit_test(blocked_signals), cmocka_unit_test(an_alternate_stack),
+        cmocka_unit_test(system_calls_reach_managed_memory)};
     return cmocka_run_group_tests(tests, NULL, end_all);
 }
