@@ -100,6 +100,34 @@ static void failures_are_results(void **state) {
     OK(cuCtxSetCurrent(context));
 }
 
+static void check_pool(bool is_managed) {
+    CUmemPoolProps of = {.allocType = is_managed ? CU_MEM_ALLOCATION_TYPE_MANAGED
+                                                 : CU_MEM_ALLOCATION_TYPE_PINNED,
+                         .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    unsigned managed;
+    CUmemoryPool pool;
+    CUdeviceptr address;
+    OK(cuMemPoolCreate(&pool, &of));
+    OK(cuMemAllocFromPoolAsync(&address, 4 * WORDS, pool, NULL));
+    OK(cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address));
+    assert_int_equal(managed & 0xff, is_managed);
+    OK(cuMemFreeAsync(address, NULL));
+    OK(cuMemAllocFromPoolAsync_ptsz(&address, 4 * WORDS, pool, NULL));
+    OK(cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address));
+    assert_int_equal(managed & 0xff, is_managed);
+    OK(cuMemFreeAsync_ptsz(address, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuMemPoolDestroy(pool));
+    REFUSED(cuMemPoolCreate(NULL, &of));
+}
+
+/* Of several pools, one after the other, some have a handle that one before had. */
+static void pools_of_managed_memory_stay_so(void **state) {
+    (void)state;
+    for (int i = 0; i < 32; i++)
+        check_pool(i < 16);
+}
+
 static void streams_free_when_they_come_to_it(void **state) {
     CUstream stream;
     CUdeviceptr address, next;
@@ -129,6 +157,7 @@ int main(void) {
                                        cmocka_unit_test(it_looks_like_device_memory),
                                        cmocka_unit_test(what_comes_and_goes_is_forgotten),
                                        cmocka_unit_test(failures_are_results),
+                                       cmocka_unit_test(pools_of_managed_memory_stay_so),
                                        cmocka_unit_test(streams_free_when_they_come_to_it)};
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -45,6 +45,11 @@ CUresult ff__cuda_allocate_managed(CUdeviceptr *address, size_t size);
 void ff__cuda_lend(CUdeviceptr address);
 void ff__cuda_take_back(CUdeviceptr address);
 
+/* ---- pool.c ---- */
+
+/* Whether the program has made it for managed memory. */
+bool ff__cuda_pool_is_managed(CUmemoryPool pool);
+
 /* ---- graph.c ---- */
 
 /* The graph that a capture of the stream is making; NULL: none. */

@@ -305,15 +305,19 @@ FF_HOOKED CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t size, CUstr
                                       : REAL(cuMemAllocAsync_ptsz)(address, size, stream);
 }
 
+#define SUBSTITUTES_FROM(pool, address, size)                                                      \
+    (!ff__cuda_pool_is_managed(pool) && SUBSTITUTES(address, size))
+
 FF_HOOKED CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool pool,
                                            CUstream stream) {
-    return SUBSTITUTES(address, size) ? allocate_async(address, size, stream)
-                                      : REAL(cuMemAllocFromPoolAsync)(address, size, pool, stream);
+    return SUBSTITUTES_FROM(pool, address, size)
+               ? allocate_async(address, size, stream)
+               : REAL(cuMemAllocFromPoolAsync)(address, size, pool, stream);
 }
 
 FF_HOOKED CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size,
                                                 CUmemoryPool pool, CUstream stream) {
-    return SUBSTITUTES(address, size)
+    return SUBSTITUTES_FROM(pool, address, size)
                ? allocate_async(address, size, own(stream))
                : REAL(cuMemAllocFromPoolAsync_ptsz)(address, size, pool, stream);
 }
