@@ -35,7 +35,8 @@ static void choose_gpu(void) {
     ff__say("FARFAULT_CUDA_GPU='%s' is none of `farfault list gpus`; taken for v100-32g", name);
 }
 
-/* In a passive run there is a context all the same, for its workers: nothing is allocated in it. */
+/* In a passive run there is a context all the same, for its workers: nothing is allocated in it.
+ * The handlers of kernels' faults are before the program's, too. */
 static void open_devices(void) {
     struct ff_error error;
     ff__sigbus_opens(true);
