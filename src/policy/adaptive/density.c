@@ -8,7 +8,7 @@
 
 /* Ours, all of them. */
 /* times that a block comes back during a launch before it can be a witness */
-#define OFTEN        4u
+#define OFTEN        3u
 #define WITNESS_PART 4u  /* a witness may cost this part of what its block has cost whole */
 #define PART         4u  /* this part of a device's memory is counted: see latest_there() */
 #define LATEST_LEAST 2u  /* blocks of that part, at least: one, and the one before it */
@@ -237,6 +237,7 @@ bool ff__density_fault(struct ff__density *density, const struct ff_view *view,
     struct ff__density_range *range = range_of(density, number);
     count_range(density, view, number, range);
     ff__density_renew(density, range);
+    block->is_witness = block->is_witness && range->grain != FF__GRAIN_PAGE; /* it was decided */
     switch (grain_of(density, range, view, group, block)) {
     case FF__GRAIN_LEAF:
         fault_on_leaves(density, view, group, range, block, advice);

@@ -4,8 +4,8 @@
 /* Leaves and pages that cost as much as a block where parts cost more: measured on the software
  * device. */
 #define DEAR_LEAVES    8u
-#define DEAR_PAGES     32u
-#define INTERVAL_FIRST 8u  /* blocks that come back for each witness */
+#define DEAR_PAGES     64u
+#define INTERVAL_FIRST 2u  /* blocks that come back for each witness */
 #define INTERVAL_DENSE 64u /* likewise, after a witness that was used densely in this launch */
 #define WITNESSES      3u  /* witnesses that decide */
 #define VISITS         32u /* visits of a sparse range that decide */
@@ -117,7 +117,10 @@ void ff__density_renew(const struct ff__density *density, struct ff__density_ran
     if (range->launch == density->launches)
         return;
     range->launch = density->launches;
-    range->interval = range->countdown = INTERVAL_FIRST;
+    range->interval /= 2; /* what was used densely in the last launches probably is in this one */
+    if (range->interval < INTERVAL_FIRST)
+        range->interval = INTERVAL_FIRST;
+    range->countdown = range->interval;
     range->failed_stays = 0;
     if (range->grain != FF__GRAIN_PAGE)
         return;
