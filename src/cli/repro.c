@@ -97,7 +97,7 @@ static int read_plan(const struct ff__options *options, const struct ff__repro *
 
 /* A file says what it is. */
 static const char *name_of(const struct ff__repro *repro, const json_t *published) {
-    const char *own = ff__repro_text(published, "name");
+    const char *own = ff__json_text_of(published, "name");
     return repro == &of_user && *own ? own : repro->name;
 }
 

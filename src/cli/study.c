@@ -98,16 +98,6 @@ static int open_file(const char *word, size_t behind, struct study_file *out) {
     return 0;
 }
 
-static const char *text_of(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
-static double number_of(const json_t *object, const char *name) {
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 static void show_builds(const json_t *builds) {
     static const char *const members[] = {"version", "program", "cpu", "kernel", "first", "last"};
     struct ff__table table;
@@ -117,10 +107,10 @@ static void show_builds(const json_t *builds) {
     ff__table_cells(&table, "", "runs", "version", "program", "processor", "Linux", "first", "last",
                     NULL);
     json_array_foreach(builds, i, build) {
-        ff__table_cell(&table, "#%.0f", number_of(build, "build"));
-        ff__table_cell(&table, "%.0f", number_of(build, "runs"));
+        ff__table_cell(&table, "#%.0f", ff__json_number_of(build, "build"));
+        ff__table_cell(&table, "%.0f", ff__json_number_of(build, "runs"));
         for (size_t j = 0; j < sizeof members / sizeof members[0]; j++)
-            ff__table_cell(&table, "%s", text_of(build, members[j]));
+            ff__table_cell(&table, "%s", ff__json_text_of(build, members[j]));
     }
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
@@ -145,7 +135,7 @@ static int read_runs(struct ff__store *store, const json_t *build, json_t **runs
                         &error))
         return complain(&error);
     json_array_foreach(*runs, i, run) {
-        json_t *found = json_loads(text_of(run, "result"), JSON_DECODE_ANY, NULL);
+        json_t *found = json_loads(ff__json_text_of(run, "result"), JSON_DECODE_ANY, NULL);
         json_object_del(run, "result");
         if (json_is_object(found))
             json_object_update_missing(run, found);
@@ -156,10 +146,11 @@ static int read_runs(struct ff__store *store, const json_t *build, json_t **runs
 
 static void run_cells(struct ff__table *table, const json_t *run) {
     char size[FF__QUANTITY];
-    double memory = number_of(run, "memory");
-    ff__table_cells(table, text_of(run, "subject"), text_of(run, "system"), text_of(run, "device"),
+    double memory = ff__json_number_of(run, "memory");
+    ff__table_cells(table, ff__json_text_of(run, "subject"), ff__json_text_of(run, "system"),
+                    ff__json_text_of(run, "device"),
                     memory > 0 ? ff__size_text(size, (uint64_t)memory) : "-",
-                    text_of(run, "options"), NULL);
+                    ff__json_text_of(run, "options"), NULL);
 }
 
 static void number_cell(struct ff__table *table, const char *format, double value) {
@@ -183,16 +174,16 @@ static void show_runs(const json_t *runs) {
         if (json_object_get(run, "failure"))
             ff__table_cell(&table, "failed");
         else
-            number_cell(&table, "6", number_of(run, "seconds"));
-        number_cell(&table, "0", number_of(run, "faults"));
-        number_cell(&table, "1", number_of(run, "bytes_in") / MIB);
-        number_cell(&table, "1", number_of(run, "bytes_out") / MIB);
+            number_cell(&table, "6", ff__json_number_of(run, "seconds"));
+        number_cell(&table, "0", ff__json_number_of(run, "faults"));
+        number_cell(&table, "1", ff__json_number_of(run, "bytes_in") / MIB);
+        number_cell(&table, "1", ff__json_number_of(run, "bytes_out") / MIB);
     }
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
     json_array_foreach(runs, i, run) if (json_object_get(run, "failure"))
-        printf("%s, %s: failed: %s\n", text_of(run, "subject"), text_of(run, "system"),
-               text_of(run, "failure"));
+        printf("%s, %s: failed: %s\n", ff__json_text_of(run, "subject"),
+               ff__json_text_of(run, "system"), ff__json_text_of(run, "failure"));
 }
 
 /* ---- differences ---- */
@@ -205,9 +196,10 @@ struct differences {
 
 /* What makes two runs a pair. */
 static char *pair_of(const json_t *run) {
-    return ff__text("%s\n%s\n%s\n%.0f\n%.0f\n%s", text_of(run, "subject"), text_of(run, "system"),
-                    text_of(run, "device"), number_of(run, "memory"), number_of(run, "seed"),
-                    text_of(run, "options"));
+    return ff__text("%s\n%s\n%s\n%.0f\n%.0f\n%s", ff__json_text_of(run, "subject"),
+                    ff__json_text_of(run, "system"), ff__json_text_of(run, "device"),
+                    ff__json_number_of(run, "memory"), ff__json_number_of(run, "seed"),
+                    ff__json_text_of(run, "options"));
 }
 
 /* By what makes a pair; the caller owns it. */
@@ -239,7 +231,7 @@ static void add_pair(struct differences *all, json_t *older, json_t *newer) {
     static const char *const members[] = {"subject", "system", "device",
                                           "memory",  "seed",   "options"};
     json_t *pair = ff__must(json_object());
-    double ratio = number_of(newer, "seconds") / number_of(older, "seconds");
+    double ratio = ff__json_number_of(newer, "seconds") / ff__json_number_of(older, "seconds");
     bool same = is_same(older, newer);
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         json_object_set(pair, members[i], json_object_get(newer, members[i]));
@@ -272,9 +264,9 @@ static void compare_runs(const json_t *older, const json_t *newer, struct differ
 
 static void show_build(const char *which, const struct study_file *file) {
     printf("%s: #%.0f, farfault %s (%s), %s, Linux %s, %s\n", which,
-           number_of(file->build, "build"), text_of(file->build, "version"),
-           text_of(file->build, "program"), text_of(file->build, "cpu"),
-           text_of(file->build, "kernel"), text_of(file->build, "last"));
+           ff__json_number_of(file->build, "build"), ff__json_text_of(file->build, "version"),
+           ff__json_text_of(file->build, "program"), ff__json_text_of(file->build, "cpu"),
+           ff__json_text_of(file->build, "kernel"), ff__json_text_of(file->build, "last"));
 }
 
 static void show_differences(const struct differences *all) {
@@ -289,11 +281,11 @@ static void show_differences(const struct differences *all) {
         if (json_is_true(json_object_get(pair, "same")))
             continue;
         run_cells(&table, pair);
-        number_cell(&table, "6", number_of(older, "seconds"));
-        number_cell(&table, "6", number_of(newer, "seconds"));
-        number_cell(&table, "3", number_of(pair, "ratio"));
-        number_cell(&table, "0", number_of(older, "faults"));
-        number_cell(&table, "0", number_of(newer, "faults"));
+        number_cell(&table, "6", ff__json_number_of(older, "seconds"));
+        number_cell(&table, "6", ff__json_number_of(newer, "seconds"));
+        number_cell(&table, "3", ff__json_number_of(pair, "ratio"));
+        number_cell(&table, "0", ff__json_number_of(older, "faults"));
+        number_cell(&table, "0", ff__json_number_of(newer, "faults"));
     }
     if (all->same < count)
         ff__table_print(&table, stdout, 0);

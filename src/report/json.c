@@ -24,6 +24,20 @@ void ff__json_set(json_t *object, const char *name, json_t *value) {
     json_object_set_new(object, name, ff__must(value));
 }
 
+const char *ff__json_text_of(const json_t *object, const char *name) {
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+double ff__json_number_of(const json_t *object, const char *name) {
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+uint64_t ff__json_count_of(const json_t *object, const char *name) {
+    return (uint64_t)json_integer_value(json_object_get(object, name));
+}
+
 static int print(FILE *stream, const void *all) {
     errno = 0;
     if (json_dumpf(all, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 &&

@@ -198,10 +198,10 @@ experiment_refused '' '"system": "UM", "metric": "best"' \
     "experiment 'first': there is no metric 'best'"
 experiment_refused '' '"system": "UM", "metric": "ipc"' \
     "experiment 'first': it needs a \"baseline\", or \"alone\", for 'ipc'"
-experiment_refused '' '"device": "none", "system": "UM", "metric": "faults"' \
-    "device 'none': there is none, or no such size"
+experiment '' '"device": "none", "system": "UM", "metric": "faults"'
+mistake 1 "farfault repro: there is no device 'none'; see farfault list gpus*" repro mine.json
 experiment_refused '' '"device": "bad", "system": "UM", "metric": "faults"' \
-    "device 'bad': there is none, or no such size"
+    "device 'bad': 'x' is no size"
 experiment '' '"system": "UM", "metric": "faults"'
 sed 's/\["one", "more"\]/"none"/' mine.json >other.json
 mistake 1 "farfault repro: other.json: experiment 'first': there are no subjects*" repro other.json

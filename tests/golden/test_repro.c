@@ -15,7 +15,7 @@ static void cut(json_t *published, const char *list, const char *member, const c
     json_t *rows = json_object_get(published, list);
     assert_non_null(rows);
     for (size_t i = json_array_size(rows); i-- > 0;) {
-        const char *name = ff__repro_text(json_array_get(rows, i), member);
+        const char *name = ff__json_text_of(json_array_get(rows, i), member);
         unsigned j = 0;
         while (kept[j] && strcmp(kept[j], name) != 0)
             j++;
@@ -29,10 +29,10 @@ static void add_table(struct golden *golden, const json_t *table) {
     json_t *row;
     json_array_foreach(json_object_get(table, "rows"), i, row) {
         char key[256];
-        snprintf(key, sizeof key, "%s %s", ff__repro_text(table, "id"),
-                 ff__repro_text(row, "name"));
+        snprintf(key, sizeof key, "%s %s", ff__json_text_of(table, "id"),
+                 ff__json_text_of(row, "name"));
         double ours =
-            ff__repro_number(row, "ours"); /* means are of logarithms: 12 digits are sure */
+            ff__json_number_of(row, "ours"); /* means are of logarithms: 12 digits are sure */
         if (isnan(ours))
             golden_add(golden, key, "-");
         else
@@ -60,14 +60,14 @@ static unsigned is_far(const char *table, const char *row, double paper, double 
 
 /* How many rows are too far off, and means over the rows that both have. */
 static unsigned count_far(const json_t *published, const json_t *table) {
-    const char *id = ff__repro_text(table, "id");
+    const char *id = ff__json_text_of(table, "id");
     double logs_of_paper = 0, logs_of_ours = 0;
     unsigned far = 0, count = 0;
     size_t i;
     json_t *row;
     json_array_foreach(json_object_get(table, "rows"), i, row) {
-        const char *name = ff__repro_text(row, "name");
-        double paper = ff__repro_number(row, "paper"), ours = ff__repro_number(row, "ours");
+        const char *name = ff__json_text_of(row, "name");
+        double paper = ff__json_number_of(row, "paper"), ours = ff__json_number_of(row, "ours");
         if (paper > 0 && !isnan(ours))
             far += is_far(id, name, paper, ours, ff__repro_tolerance(published, id, name));
         if (!(paper > 0) || !(ours > 0))

@@ -17,29 +17,19 @@
 
 /* ---- runs ---- */
 
-static const char *text_of(const json_t *run, const char *name) {
-    const char *text = json_string_value(json_object_get(run, name));
-    return text ? text : "";
-}
-
-static double number_of(const json_t *run, const char *name) {
-    const json_t *value = json_object_get(run, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 /* What differs beside the system: runs are compared where these are the same. */
 static bool is_beside(const json_t *a, const json_t *b) {
     static const char *const members[] = {"subject", "device", "share"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (strcmp(text_of(a, members[i]), text_of(b, members[i])) != 0)
+        if (strcmp(ff__json_text_of(a, members[i]), ff__json_text_of(b, members[i])) != 0)
             return false;
     return true;
 }
 
 /* Under a system with little memory, with a time and right results. */
 static bool is_compared(const json_t *run) {
-    return json_is_string(json_object_get(run, "share")) && number_of(run, "seconds") > 0 &&
-           !json_is_false(json_object_get(run, "good"));
+    return json_is_string(json_object_get(run, "share")) &&
+           ff__json_number_of(run, "seconds") > 0 && !json_is_false(json_object_get(run, "good"));
 }
 
 /* Of the runs beside it, `run` included; the first of several. */
@@ -48,7 +38,7 @@ static const json_t *fastest_beside(const json_t *runs, const json_t *run) {
     size_t i;
     json_array_foreach(runs, i, other) {
         if (is_compared(other) && is_beside(other, run) &&
-            number_of(other, "seconds") < number_of(best, "seconds"))
+            ff__json_number_of(other, "seconds") < ff__json_number_of(best, "seconds"))
             best = other;
     }
     return best;
@@ -56,7 +46,8 @@ static const json_t *fastest_beside(const json_t *runs, const json_t *run) {
 
 /* The repetitions of both overlap; times of a model have none. */
 static bool overlap(const json_t *a, const json_t *b) {
-    return number_of(a, "min") <= number_of(b, "max") && number_of(b, "min") <= number_of(a, "max");
+    return ff__json_number_of(a, "min") <= ff__json_number_of(b, "max") &&
+           ff__json_number_of(b, "min") <= ff__json_number_of(a, "max");
 }
 
 /* ---- bounds ---- */
@@ -65,9 +56,9 @@ static const json_t *bound_of(const json_t *bounds, const json_t *run) {
     const json_t *bound;
     size_t i;
     json_array_foreach(bounds, i, bound) {
-        if (strcmp(text_of(bound, "kind"), "lower bound") == 0 &&
-            strcmp(text_of(bound, "subject"), text_of(run, "subject")) == 0 &&
-            strcmp(text_of(bound, "share"), text_of(run, "share")) == 0)
+        if (strcmp(ff__json_text_of(bound, "kind"), "lower bound") == 0 &&
+            strcmp(ff__json_text_of(bound, "subject"), ff__json_text_of(run, "subject")) == 0 &&
+            strcmp(ff__json_text_of(bound, "share"), ff__json_text_of(run, "share")) == 0)
             return bound;
     }
     return NULL;
@@ -78,12 +69,14 @@ static void add_bounds(const json_t *bounds, json_t *runs) {
     size_t i;
     json_array_foreach(runs, i, run) {
         const json_t *bound = is_compared(run) ? bound_of(bounds, run) : NULL;
-        double seconds = number_of(bound, "seconds");
+        double seconds = ff__json_number_of(bound, "seconds");
         if (!bound || !(seconds > 0))
             continue;
-        ff__json_set(run, "of_bound", ff__json_number(seconds / number_of(run, "seconds")));
+        ff__json_set(run, "of_bound",
+                     ff__json_number(seconds / ff__json_number_of(run, "seconds")));
         ff__json_set(run, "bytes_bound",
-                     ff__json_number(number_of(bound, "bytes_in") + number_of(bound, "bytes_out")));
+                     ff__json_number(ff__json_number_of(bound, "bytes_in") +
+                                     ff__json_number_of(bound, "bytes_out")));
     }
 }
 
@@ -126,10 +119,11 @@ static struct standing standing_of(const json_t *runs, const char *system) {
     const json_t *run;
     size_t i;
     json_array_foreach(runs, i, run) {
-        if (!is_compared(run) || strcmp(text_of(run, "system"), system) != 0)
+        if (!is_compared(run) || strcmp(ff__json_text_of(run, "system"), system) != 0)
             continue;
         const json_t *best = fastest_beside(runs, run);
-        standing.log_sum += log(number_of(run, "seconds") / number_of(best, "seconds"));
+        standing.log_sum +=
+            log(ff__json_number_of(run, "seconds") / ff__json_number_of(best, "seconds"));
         standing.runs++;
         standing.wins += best == run;
         standing.even += best == run || overlap(run, best);
@@ -142,9 +136,10 @@ static const char *system_at(const json_t *runs, size_t i) {
     const json_t *run = json_array_get(runs, i);
     for (size_t j = 0; j < i; j++)
         if (is_compared(json_array_get(runs, j)) &&
-            strcmp(text_of(json_array_get(runs, j), "system"), text_of(run, "system")) == 0)
+            strcmp(ff__json_text_of(json_array_get(runs, j), "system"),
+                   ff__json_text_of(run, "system")) == 0)
             return NULL;
-    return is_compared(run) ? text_of(run, "system") : NULL;
+    return is_compared(run) ? ff__json_text_of(run, "system") : NULL;
 }
 
 /* Of those that have run with every subject and memory. NULL: fewer than two systems. */
@@ -200,31 +195,32 @@ static void tip_bound(const json_t *runs, json_t *tips) {
     json_array_foreach(runs, i, run) {
         if (!json_object_get(run, "of_bound") || fastest_beside(runs, run) != run)
             continue;
-        double moved = number_of(run, "bytes_in") + number_of(run, "bytes_out");
-        double wanted = number_of(run, "bytes_bound");
-        if (!far || number_of(run, "of_bound") < number_of(far, "of_bound"))
+        double moved = ff__json_number_of(run, "bytes_in") + ff__json_number_of(run, "bytes_out");
+        double wanted = ff__json_number_of(run, "bytes_bound");
+        if (!far || ff__json_number_of(run, "of_bound") < ff__json_number_of(far, "of_bound"))
             far = run;
         if (wanted > 0 && moved > MOVES * wanted &&
-            (!wide ||
-             moved / wanted > (number_of(wide, "bytes_in") + number_of(wide, "bytes_out")) /
-                                  number_of(wide, "bytes_bound")))
+            (!wide || moved / wanted > (ff__json_number_of(wide, "bytes_in") +
+                                        ff__json_number_of(wide, "bytes_out")) /
+                                           ff__json_number_of(wide, "bytes_bound")))
             wide = run;
     }
-    if (far && number_of(far, "of_bound") < GAIN)
+    if (far && ff__json_number_of(far, "of_bound") < GAIN)
         add_tip(tips, 9, "Much is to be gained",
                 ff__text("%s is at %.0f %% of its lower bound under %s, the fastest: the bound has "
                          "what must move at the link's full rate, and no fault's latency.",
-                         text_of(far, "subject"), 100 * number_of(far, "of_bound"),
-                         text_of(far, "system")));
+                         ff__json_text_of(far, "subject"),
+                         100 * ff__json_number_of(far, "of_bound"),
+                         ff__json_text_of(far, "system")));
     char moved[FF__QUANTITY], wanted[FF__QUANTITY];
     if (wide)
         add_tip(tips, 10, "More moves than must",
                 ff__text("%s moves %s under %s, the fastest; its lower bound is %s.",
-                         text_of(wide, "subject"),
-                         ff__size_text(moved, (uint64_t)(number_of(wide, "bytes_in") +
-                                                         number_of(wide, "bytes_out"))),
-                         text_of(wide, "system"),
-                         ff__size_text(wanted, (uint64_t)number_of(wide, "bytes_bound"))));
+                         ff__json_text_of(wide, "subject"),
+                         ff__size_text(moved, (uint64_t)(ff__json_number_of(wide, "bytes_in") +
+                                                         ff__json_number_of(wide, "bytes_out"))),
+                         ff__json_text_of(wide, "system"),
+                         ff__size_text(wanted, (uint64_t)ff__json_number_of(wide, "bytes_bound"))));
 }
 
 /* Subjects whose fastest run takes from `low` to `high` times the time in memory. */
@@ -233,10 +229,10 @@ static struct name_list subjects_within(const json_t *runs, double low, double h
     const json_t *run;
     size_t i;
     json_array_foreach(runs, i, run) {
-        double slowdown = number_of(run, "slowdown");
+        double slowdown = ff__json_number_of(run, "slowdown");
         if (is_compared(run) && slowdown >= low && slowdown <= high &&
             fastest_beside(runs, run) == run)
-            add_name(&names, text_of(run, "subject"));
+            add_name(&names, ff__json_text_of(run, "subject"));
     }
     end_names(&names);
     return names;
@@ -264,7 +260,8 @@ static void tip_bad(const json_t *runs, json_t *tips) {
     json_array_foreach(runs, i, run) {
         if (!json_is_false(json_object_get(run, "good")))
             continue;
-        char *name = ff__text("%s under %s", text_of(run, "subject"), text_of(run, "system"));
+        char *name = ff__text("%s under %s", ff__json_text_of(run, "subject"),
+                              ff__json_text_of(run, "system"));
         add_name(&names, name);
         free(name);
     }

@@ -12,11 +12,6 @@
 #define ROWS      10u /* of a table by kernel or buffer */
 #define NAME_SIZE 40u /* bytes of a kernel's name */
 
-static double number_of(const json_t *object, const char *name) {
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 static const char *text_of(const json_t *object, const char *name, const char *otherwise) {
     const char *text = json_string_value(json_object_get(object, name));
     return text ? text : otherwise;
@@ -49,7 +44,8 @@ static void print_tips(FILE *out, const json_t *tips) {
     const json_t *tip;
     size_t i;
     json_array_foreach(tips, i, tip) {
-        fprintf(out, "\n  R%.0f %s\n", number_of(tip, "number"), text_of(tip, "title", ""));
+        fprintf(out, "\n  R%.0f %s\n", ff__json_number_of(tip, "number"),
+                text_of(tip, "title", ""));
         print_lines(out, text_of(tip, "text", ""), 5);
     }
 }
@@ -72,7 +68,7 @@ static void number_cell(struct ff__table *table, const char *unit, unsigned deci
 static void name_cell(struct ff__table *table, const json_t *row, const char *member,
                       const char *kind) {
     const char *name = text_of(row, member, NULL);
-    double number = number_of(row, member), count = number_of(row, "count");
+    double number = ff__json_number_of(row, member), count = ff__json_number_of(row, "count");
     if (name)
         ff__table_cell(table, "%.*s%s", (int)NAME_SIZE, name,
                        strlen(name) > NAME_SIZE ? "..." : "");
@@ -138,17 +134,17 @@ static void print_slices(FILE *out, const json_t *slices) {
 static void print_head(FILE *out, const json_t *head) {
     char footprint[FF__QUANTITY], memory[FF__QUANTITY], in[FF__QUANTITY], back[FF__QUANTITY],
         left[FF__QUANTITY];
-    double of = number_of(head, "memory");
+    double of = ff__json_number_of(head, "memory");
     fprintf(out, "%s: %.3g s, %.0f launches, footprint %s, device memory %s\n",
-            text_of(head, "subject", "a run"), number_of(head, "ns") / 1e9,
-            number_of(head, "launches"),
-            ff__size_text(footprint, (uint64_t)number_of(head, "footprint")),
+            text_of(head, "subject", "a run"), ff__json_number_of(head, "ns") / 1e9,
+            ff__json_number_of(head, "launches"),
+            ff__size_text(footprint, (uint64_t)ff__json_number_of(head, "footprint")),
             of > 0 ? ff__size_text(memory, (uint64_t)of) : "not known");
     fprintf(out, "%.0f faults (%.0f again), %s in (%s came back), %s out\n",
-            number_of(head, "faults"), number_of(head, "refaults"),
-            ff__size_text(in, (uint64_t)number_of(head, "bytes_in")),
-            ff__size_text(back, (uint64_t)number_of(head, "bytes_back")),
-            ff__size_text(left, (uint64_t)number_of(head, "bytes_out")));
+            ff__json_number_of(head, "faults"), ff__json_number_of(head, "refaults"),
+            ff__size_text(in, (uint64_t)ff__json_number_of(head, "bytes_in")),
+            ff__size_text(back, (uint64_t)ff__json_number_of(head, "bytes_back")),
+            ff__size_text(left, (uint64_t)ff__json_number_of(head, "bytes_out")));
 }
 
 /* By kernel or by buffer: both have these members. */
@@ -166,12 +162,12 @@ static void print_moved(FILE *out, const char *title, const char *member, const 
         if (i >= ROWS)
             break;
         name_cell(&table, row, member, kind);
-        number_cell(&table, "", 0, number_of(row, "launches"));
-        number_cell(&table, "", 0, number_of(row, "faults"));
-        number_cell(&table, "", 0, number_of(row, "refaults"));
-        size_cell(&table, number_of(row, "bytes_in"));
-        size_cell(&table, number_of(row, "bytes_back"));
-        size_cell(&table, number_of(row, "bytes_out"));
+        number_cell(&table, "", 0, ff__json_number_of(row, "launches"));
+        number_cell(&table, "", 0, ff__json_number_of(row, "faults"));
+        number_cell(&table, "", 0, ff__json_number_of(row, "refaults"));
+        size_cell(&table, ff__json_number_of(row, "bytes_in"));
+        size_cell(&table, ff__json_number_of(row, "bytes_back"));
+        size_cell(&table, ff__json_number_of(row, "bytes_out"));
     }
     ff__table_print(&table, out, 2);
     ff__table_fini(&table);
@@ -200,7 +196,7 @@ static double slowest_beside(const json_t *runs, const json_t *run) {
     size_t i;
     json_array_foreach(runs, i, other) {
         if (is_beside(other, run))
-            slowest = fmax(slowest, number_of(other, "seconds"));
+            slowest = fmax(slowest, ff__json_number_of(other, "seconds"));
     }
     return slowest;
 }
@@ -212,19 +208,19 @@ static void bar_cell(struct ff__table *table, double part) {
 }
 
 static void run_cells(struct ff__table *table, const json_t *run, double slowest) {
-    double seconds = number_of(run, "seconds"), low = number_of(run, "min");
+    double seconds = ff__json_number_of(run, "seconds"), low = ff__json_number_of(run, "min");
     ff__table_cells(table, text_of(run, "system", "-"), text_of(run, "share", "-"), NULL);
     number_cell(table, "", 4, seconds);
     bar_cell(table, seconds / slowest);
     if (isfinite(low))
-        ff__table_cell(table, "%.4f-%.4f", low, number_of(run, "max"));
+        ff__table_cell(table, "%.4f-%.4f", low, ff__json_number_of(run, "max"));
     else
         ff__table_cell(table, "-");
-    number_cell(table, "x", 2, number_of(run, "slowdown"));
-    number_cell(table, " %", 0, 100 * number_of(run, "of_bound"));
-    number_cell(table, "", 0, number_of(run, "faults"));
-    size_cell(table, number_of(run, "bytes_in"));
-    size_cell(table, number_of(run, "bytes_out"));
+    number_cell(table, "x", 2, ff__json_number_of(run, "slowdown"));
+    number_cell(table, " %", 0, 100 * ff__json_number_of(run, "of_bound"));
+    number_cell(table, "", 0, ff__json_number_of(run, "faults"));
+    size_cell(table, ff__json_number_of(run, "bytes_in"));
+    size_cell(table, ff__json_number_of(run, "bytes_out"));
     ff__table_cell(table, "%s", text_of(run, "reason", ""));
 }
 

@@ -78,15 +78,6 @@ static json_t *result_of(const void *self, unsigned cell) {
     return all;
 }
 
-static double number_of(const json_t *object, const char *name) {
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static uint64_t count_of(const json_t *object, const char *name) {
-    return (uint64_t)json_integer_value(json_object_get(object, name));
-}
-
 static bool restore(void *self, unsigned cell, const json_t *all) {
     json_t *summary = json_object_get(all, "summary");
     if (!json_is_object(summary))
@@ -94,14 +85,14 @@ static bool restore(void *self, unsigned cell, const json_t *all) {
     ((const struct live_runs *)self)->runs[cell].trial = (struct ff__trial){
         .good = true,
         .output = -1,
-        .summary = {.measures = {.seconds = number_of(all, "seconds"),
+        .summary = {.measures = {.seconds = ff__json_number_of(all, "seconds"),
                                  .slowdown = (double)NAN,
-                                 .faults = count_of(all, "faults"),
-                                 .bytes_in = count_of(all, "bytes_in"),
-                                 .bytes_out = count_of(all, "bytes_out"),
-                                 .hit_rate = number_of(all, "hit_rate")},
-                    .footprint = count_of(all, "footprint"),
-                    .fallbacks = count_of(all, "fallbacks"),
+                                 .faults = ff__json_count_of(all, "faults"),
+                                 .bytes_in = ff__json_count_of(all, "bytes_in"),
+                                 .bytes_out = ff__json_count_of(all, "bytes_out"),
+                                 .hit_rate = ff__json_number_of(all, "hit_rate")},
+                    .footprint = ff__json_count_of(all, "footprint"),
+                    .fallbacks = ff__json_count_of(all, "fallbacks"),
                     .broken = json_string_value(json_object_get(summary, "broken")),
                     .all = json_incref(summary)}};
     return true;

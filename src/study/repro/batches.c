@@ -90,13 +90,13 @@ static int simulate(const struct ff__gpu *gpu, const json_t *run, uint64_t seed,
     struct ff__sim_result result;
     struct ff__workload *workload;
     struct ff_error error = {""};
-    const char *name = ff__repro_text(run, "workload");
-    int status = ff__system_parse(ff__repro_text(run, "system"), &config.system, &error);
+    const char *name = ff__json_text_of(run, "workload");
+    int status = ff__system_parse(ff__json_text_of(run, "system"), &config.system, &error);
     if (!status)
         status = ff__workload_open(name, seed, &workload, &error);
     if (status)
         return ff__complain(FF__EXIT_FAILURE, "batches: %s", error.message);
-    double share = ff__repro_number(run, "memory");
+    double share = ff__json_number_of(run, "memory");
     config.memory = (uint64_t)(share * (double)ff__workload_footprint(workload)) / FF_BLOCK_SIZE *
                     FF_BLOCK_SIZE;
     status = ff__batches_init(&seen->reader, keep, seen);
@@ -113,11 +113,11 @@ static int simulate(const struct ff__gpu *gpu, const json_t *run, uint64_t seed,
 static void make_table(json_t *tables, const json_t *published, const struct batches_seen *seen) {
     size_t i;
     json_t *row;
-    json_t *table =
-        ff__repro_table(tables, ff__repro_text(published, "id"), ff__repro_text(published, "what"));
+    json_t *table = ff__repro_table(tables, ff__json_text_of(published, "id"),
+                                    ff__json_text_of(published, "what"));
     json_array_foreach(json_object_get(published, "rows"), i, row) ff__repro_row(
-        table, ff__repro_text(row, "name"), ff__repro_number(row, "value"),
-        figure(seen, ff__repro_text(published, "metric"), ff__repro_number(row, "mib")));
+        table, ff__json_text_of(row, "name"), ff__json_number_of(row, "value"),
+        figure(seen, ff__json_text_of(published, "metric"), ff__json_number_of(row, "mib")));
 }
 
 static int run(const struct ff__repro_plan *plan, json_t *tables) {
@@ -125,13 +125,13 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     const char *name;
     json_t *run, *table;
     size_t i;
-    int status = ff__find_gpu(ff__repro_text(plan->published, "gpu"), FF__EXIT_FAILURE, &gpu);
+    int status = ff__find_gpu(ff__json_text_of(plan->published, "gpu"), FF__EXIT_FAILURE, &gpu);
     json_object_foreach(json_object_get(plan->published, "runs"), name, run) {
         struct batches_seen seen = {.count = 0};
         if (!status)
             status = simulate(&gpu, run, plan->study.seed, &seen);
         json_array_foreach(json_object_get(plan->published, "tables"), i, table) {
-            if (!status && strcmp(ff__repro_text(table, "run"), name) == 0)
+            if (!status && strcmp(ff__json_text_of(table, "run"), name) == 0)
                 make_table(tables, table, &seen);
         }
         free(seen.batches);

@@ -3,6 +3,7 @@
 
 #include "backend/sim/lms/lms.h"
 #include "report/text.h"
+#include "study/repro/paper.h"
 #include "workload/dnn/dnn.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 /* What a batch must fit. */
 struct limit {
     uint64_t seed;
-    struct ff__gpu gpu;
+    const struct ff__gpu *gpu;
     uint64_t memory, host; /* bytes of the device's and the host's: Table 1, and section 6.4 */
     bool lms;              /* LMS must run it, too */
     bool workspaces;
@@ -23,7 +24,7 @@ struct limit {
 
 /* Without a time limit. */
 static bool lms_runs(const struct limit *limit, const struct ff__workload *workload) {
-    const struct ff__lms_config config = {&limit->gpu, limit->memory, false};
+    const struct ff__lms_config config = {limit->gpu, limit->memory, false};
     struct ff__sim_result result;
     struct ff_error error;
     return ff__lms_run(&config, workload, ITERATIONS, &result, &error) == 0;
@@ -68,9 +69,9 @@ static void add_column(const struct limit *limit, const json_t *rows, const char
     size_t i;
     json_array_foreach(rows, i, row) if (!limit->workspaces ||
                                          json_is_true(json_object_get(row, "workspaces")))
-        ff__repro_row(table, ff__repro_text(row, "config"), ff__repro_number(row, system),
-                      largest(limit, ff__repro_text(row, "network"),
-                              ff__repro_number(row, "unit") > 1 ? DLRM_UNIT : 1));
+        ff__repro_row(table, ff__json_text_of(row, "config"), ff__json_number_of(row, system),
+                      largest(limit, ff__json_text_of(row, "network"),
+                              ff__json_number_of(row, "unit") > 1 ? DLRM_UNIT : 1));
     free(id);
     free(what);
 }
@@ -82,8 +83,9 @@ static void add_others(const json_t *rows, json_t *tables) {
         char *id = ff__text("7.%s", others[j]);
         json_t *table = ff__repro_table(tables, id, "the largest batch, published alone"), *row;
         size_t i;
-        json_array_foreach(rows, i, row) ff__repro_row(
-            table, ff__repro_text(row, "config"), ff__repro_number(row, others[j]), (double)NAN);
+        json_array_foreach(rows, i, row)
+            ff__repro_row(table, ff__json_text_of(row, "config"),
+                          ff__json_number_of(row, others[j]), (double)NAN);
         free(id);
     }
 }
@@ -95,17 +97,19 @@ int ff__repro_deepum_batches(const struct ff__repro_plan *plan, json_t *tables) 
     } hosts[] = {{"largest", "3", "v100-32g", UINT64_C(512) << 30},
                  {"tensorflow", "7", "v100-16g", UINT64_C(128) << 30}};
     const json_t *sets = json_object_get(plan->published, "sets");
+    struct ff__paper paper = {.plan = plan};
     int status = 0;
     for (int i = 0; i < 8 && !status; i++) {
         struct limit limit = {.seed = plan->study.seed,
                               .host = hosts[i % 2].host,
                               .lms = i / 2 % 2 == 0,
                               .workspaces = i >= 4};
-        status = ff__experiments_device(plan, hosts[i % 2].device, &limit.gpu, &limit.memory);
+        status = ff__paper_device(&paper, hosts[i % 2].device, &limit.gpu, &limit.memory);
         if (!status)
             add_column(&limit, json_object_get(sets, hosts[i % 2].set), hosts[i % 2].table, tables);
     }
     if (!status)
         add_others(json_object_get(sets, "tensorflow"), tables);
+    ff__paper_free(&paper);
     return status;
 }

@@ -1,13 +1,11 @@
 #include "study/repro/experiments.h"
 
-#include "base/parse.h"
 #include "report/complain.h"
 #include "report/json.h"
-#include "study/find.h"
 #include "study/repro/hlsh.h"
 #include "study/repro/link_use.h"
 #include "study/repro/metrics.h"
-#include "study/sim/simulations.h"
+#include "study/repro/paper.h"
 
 #include <farfault/mask.h>
 #include <math.h>
@@ -18,57 +16,38 @@
 #define LANES   32     /* papers count instructions of threads, the simulator those of warps */
 #define UNKNOWN 60000u /* the number of a program whose code a predictor has never seen */
 
-struct modelled_device {
-    const char *name;
-    struct ff__gpu gpu;
-    uint64_t memory;
-};
-
-/* A run that tables may show. */
-struct planned_run {
-    const json_t *subject;
-    const char *system, *device; /* as the file names them */
-    unsigned number;             /* among the simulations */
-};
-
 struct experiment {
-    const struct ff__repro_plan *plan;
+    struct ff__paper paper;
     const json_t *what; /* the published one */
     json_t *subjects;
-    json_t *tables;                   /* made so far */
-    struct modelled_device **devices; /* each by its own allocation, as runs point to them */
-    struct ff__simulations runs;
-    struct planned_run *planned;
-    unsigned device_count, planned_count;
+    json_t *tables;                     /* NULL: what they need is only planned */
     const struct ff__pretrained *model; /* NULL: no system needs one */
 };
-
-#define GROW(array, count) ff__must(realloc(array, ((count) + 1) * sizeof *(array)))
 
 /* ---- the file ---- */
 
 static const json_t *top(const struct experiment *work, const char *name) {
-    return json_object_get(work->plan->published, name);
+    return json_object_get(work->paper.plan->published, name);
 }
 
 /* What is wrong with the experiment, in one line. */
 static int complain(const struct experiment *work, const char *what, const char *name) {
-    return ff__complain(FF__EXIT_FAILURE, "%s: experiment '%s': %s '%s'", work->plan->file,
-                        ff__repro_text(work->what, "part"), what, name);
+    return ff__complain(FF__EXIT_FAILURE, "%s: experiment '%s': %s '%s'", work->paper.plan->file,
+                        ff__json_text_of(work->what, "part"), what, name);
 }
 
 /* The first of the objects that has the member says what it is. */
 static const char *first_text(const json_t *one, const json_t *two, const json_t *three,
                               const char *name) {
-    const char *text = ff__repro_text(one, name);
-    text = *text ? text : ff__repro_text(two, name);
-    return *text ? text : ff__repro_text(three, name);
+    const char *text = ff__json_text_of(one, name);
+    text = *text ? text : ff__json_text_of(two, name);
+    return *text ? text : ff__json_text_of(three, name);
 }
 
 /* A number of the object, or of the file's defaults, or 0. */
 static double number_of(const struct experiment *work, const json_t *object, const char *name) {
-    double own = ff__repro_number(object, name);
-    double number = isnan(own) ? ff__repro_number(top(work, "defaults"), name) : own;
+    double own = ff__json_number_of(object, name);
+    double number = isnan(own) ? ff__json_number_of(top(work, "defaults"), name) : own;
     return isnan(number) ? 0 : number;
 }
 
@@ -91,9 +70,9 @@ static json_t *subjects_of(const struct experiment *work) {
 }
 
 static const char *name_of(const json_t *subject) {
-    const char *name = ff__repro_text(subject, "config");
-    name = *name ? name : ff__repro_text(subject, "program");
-    return *name ? name : ff__repro_text(subject, "workload");
+    const char *name = ff__json_text_of(subject, "config");
+    name = *name ? name : ff__json_text_of(subject, "program");
+    return *name ? name : ff__json_text_of(subject, "workload");
 }
 
 /* The member of the subject that the experiment names first, or else next, for this purpose. */
@@ -106,49 +85,6 @@ static const json_t *chosen(const struct experiment *work, const json_t *subject
     return value;
 }
 
-/* ---- devices ---- */
-
-int ff__experiments_device(const struct ff__repro_plan *plan, const char *name, struct ff__gpu *gpu,
-                           uint64_t *memory) {
-    const json_t *device = json_object_get(json_object_get(plan->published, "devices"), name);
-    const char *size = ff__repro_text(device, "memory");
-    *memory = 0;
-    if (!device || (*size && ff__parse_size(size, memory)))
-        return ff__complain(FF__EXIT_FAILURE, "%s: device '%s': there is none, or no such size",
-                            plan->file, name);
-    return ff__find_gpu(ff__repro_text(device, "gpu"), FF__EXIT_FAILURE, gpu);
-}
-
-static int device_of(struct experiment *work, const char *name,
-                     const struct modelled_device **out) {
-    for (unsigned i = 0; i < work->device_count; i++)
-        if (strcmp(work->devices[i]->name, name) == 0) {
-            *out = work->devices[i];
-            return 0;
-        }
-    work->devices = GROW(work->devices, work->device_count);
-    struct modelled_device *device = work->devices[work->device_count++] =
-        ff__must(calloc(1, sizeof *device));
-    device->name = name;
-    *out = device;
-    return ff__experiments_device(work->plan, name, &device->gpu, &device->memory);
-}
-
-/* In whole blocks, at least one, if the device's is a share of what the workload needs. A workload
- * that does not exist has none, which the run then says. */
-static uint64_t memory_of(const struct experiment *work, const struct modelled_device *device,
-                          const char *workload) {
-    double percent =
-        ff__repro_number(json_object_get(top(work, "devices"), device->name), "percent");
-    struct ff__workload *opened;
-    struct ff_error error;
-    if (isnan(percent) || ff__workload_open(workload, work->plan->study.seed, &opened, &error))
-        return device->memory;
-    uint64_t blocks = ff__workload_footprint(opened) * (uint64_t)percent / 100 / FF_BLOCK_SIZE;
-    ff__workload_close(opened);
-    return (blocks ? blocks : 1) * FF_BLOCK_SIZE;
-}
-
 /* ---- runs ---- */
 
 static bool has_no_system(const char *spec) {
@@ -159,7 +95,7 @@ static bool has_no_system(const char *spec) {
 /* With the model that was pre-trained, whose file has another name each time, and the number of the
  * program among those that it knows. */
 static char *with_model(const char *spec, const json_t *subject, const char *model) {
-    double number = ff__repro_number(subject, "pretrained_as");
+    double number = ff__json_number_of(subject, "pretrained_as");
     return ff__text("%s%cmodel=%s,program=%u", spec, strchr(spec, ':') ? ',' : ':', model,
                     isnan(number) ? UNKNOWN : (unsigned)number);
 }
@@ -167,16 +103,32 @@ static char *with_model(const char *spec, const json_t *subject, const char *mod
 /* Of `iterations`, of which the paper gives the time, a few are simulated. */
 static char *workload_of(const struct experiment *work, const json_t *subject, unsigned simulated) {
     const json_t *own = chosen(work, subject, "workload");
-    const char *name = own ? json_string_value(own) : ff__repro_text(subject, "workload");
+    const char *name = own ? json_string_value(own) : ff__json_text_of(subject, "workload");
     return simulated ? ff__text("%s%citerations=%u", name, strchr(name, ':') ? ',' : ':', simulated)
                      : ff__text("%s", name);
 }
 
-/* A system by its name in the file's `systems`, or by its specification. */
-static unsigned add_run(struct experiment *work, const json_t *subject, const char *name,
-                        const struct modelled_device *device) {
+/* In whole blocks, at least one, if the device's is a share of what the workload needs. A workload
+ * that does not exist has none, which the run then says. */
+static uint64_t share_of(struct experiment *work, const char *device, const char *workload,
+                         uint64_t memory) {
+    double percent = ff__json_number_of(json_object_get(top(work, "devices"), device), "percent");
+    uint64_t footprint;
+    struct ff_error error;
+    if (isnan(percent) || ff__paper_footprint(&work->paper, workload, &footprint, &error))
+        return memory;
+    uint64_t blocks = footprint * (uint64_t)percent / 100 / FF_BLOCK_SIZE;
+    return (blocks ? blocks : 1) * FF_BLOCK_SIZE;
+}
+
+/* The run of a system, by its name in the file's `systems` or by its specification, which is
+ * planned if it is new: on the subject's device, or else on that of what asks for it, a table or an
+ * entry of `runs`, or else of the experiment. */
+static int find_run(struct experiment *work, const json_t *subject, const char *name,
+                    const json_t *asked, const struct ff__simulation_cell **out) {
     const json_t *system = json_object_get(top(work, "systems"), name);
-    const char *own = ff__repro_text(system, "system"), *spec = *own ? own : name;
+    const char *own = ff__json_text_of(system, "system"), *spec = *own ? own : name;
+    const char *device = first_text(subject, asked, work->what, "device");
     bool learned = work->model && json_is_true(json_object_get(system, "learned"));
     unsigned simulated = number_of(work, subject, "iterations") > 0
                              ? (unsigned)number_of(work, system, "simulated")
@@ -186,49 +138,29 @@ static unsigned add_run(struct experiment *work, const json_t *subject, const ch
         snprintf(sum, sizeof sum, "%08x", (unsigned)work->model->checksum);
     char *full = learned ? with_model(spec, subject, work->model->file) : ff__text("%s", spec);
     char *shown = learned ? with_model(spec, subject, sum) : NULL;
-    const struct ff__simulation simulation = {
-        .subject = {workload, false, work->plan->study.seed},
-        .gpu = &device->gpu,
+    struct ff__simulation simulation = {
+        .subject = {workload, false, work->paper.plan->study.seed},
         .system = full,
         .known_as = shown,
-        .memory = memory_of(work, device, workload),
         .devices = 1,
         .instructions = (uint64_t)json_number_value(chosen(work, subject, "instructions")) / LANES,
         .iterations = has_no_system(spec) ? simulated : 0,
     };
-    unsigned number = ff__simulations_add(&work->runs, &simulation);
+    int status = ff__paper_device(&work->paper, device, &simulation.gpu, &simulation.memory);
+    simulation.memory = share_of(work, device, workload, simulation.memory);
+    if (!status)
+        *out = &work->paper.runs.items[ff__simulations_add(&work->paper.runs, &simulation)];
     free(workload);
     free(full);
     free(shown);
-    return number;
-}
-
-/* The run of a system, which is planned if it is new: on the subject's device, or else on that of
- * what asks for it, a table or an entry of `runs`, or else of the experiment. */
-static int find_run(struct experiment *work, const json_t *subject, const char *system,
-                    const json_t *asked, struct planned_run *out) {
-    const char *name = first_text(subject, asked, work->what, "device");
-    const struct modelled_device *device;
-    for (unsigned i = 0; i < work->planned_count; i++) {
-        *out = work->planned[i];
-        if (out->subject == subject && strcmp(out->system, system) == 0 &&
-            strcmp(out->device, name) == 0)
-            return 0;
-    }
-    int status = device_of(work, name, &device);
-    if (status)
-        return status;
-    *out = (struct planned_run){subject, system, name, add_run(work, subject, system, device)};
-    work->planned = GROW(work->planned, work->planned_count);
-    work->planned[work->planned_count++] = *out;
-    return 0;
+    return status;
 }
 
 /* An entry is a system, or an object with a `device`, too. */
 static int plan_entry(struct experiment *work, const json_t *subject, const json_t *entry) {
     const char *system = json_string_value(entry);
-    struct planned_run run;
-    return find_run(work, subject, system ? system : ff__repro_text(entry, "system"),
+    const struct ff__simulation_cell *run = NULL;
+    return find_run(work, subject, system ? system : ff__json_text_of(entry, "system"),
                     system ? NULL : entry, &run);
 }
 
@@ -241,7 +173,7 @@ static int plan_runs(struct experiment *work) {
     int status = 0;
     if (json_array_size(work->subjects) == 0)
         return complain(work, "there are no subjects in the set",
-                        ff__repro_text(work->what, "set"));
+                        ff__json_text_of(work->what, "set"));
     if (by_system)
         json_array_foreach(entries, i, entry) json_array_foreach(work->subjects, j, subject)
             status = status ? status : plan_entry(work, subject, entry);
@@ -257,30 +189,31 @@ static int plan_runs(struct experiment *work) {
  * only plans the runs. */
 static int value_of(struct experiment *work, const json_t *table, const json_t *subject,
                     const char *system, double *out) {
-    const struct ff__metric *metric = ff__metric_find(ff__repro_text(table, "metric"));
-    const char *baseline = ff__repro_text(table, "baseline"),
+    const struct ff__metric *metric = ff__metric_find(ff__json_text_of(table, "metric"));
+    const char *baseline = ff__json_text_of(table, "baseline"),
                *alone = first_text(table, work->what, NULL, "alone");
-    struct planned_run run, base, resident;
+    const struct ff__simulation_cell *run = NULL, *base = NULL, *resident = NULL;
     if (!metric)
-        return complain(work, "there is no metric", ff__repro_text(table, "metric"));
-    if ((metric->needs_base && !*baseline) || (metric->needs_alone && !*alone))
+        return complain(work, "there is no metric", ff__json_text_of(table, "metric"));
+    bool needs_base = metric->traits & FF__METRIC_BASE,
+         needs_alone = metric->traits & FF__METRIC_ALONE;
+    if (((metric->traits & FF__METRIC_BASE) && !*baseline) || (needs_alone && !*alone))
         return complain(work, "it needs a \"baseline\", or \"alone\", for", metric->name);
-    int status = find_run(work, subject, system, table, &run);
-    base = resident = run;
-    if (!status && metric->needs_base)
+    int status = find_run(work, subject, system, table, &run); /* which may move all others */
+    if (!status && needs_base)
         status = find_run(work, subject, baseline, table, &base);
-    if (!status && metric->needs_alone)
+    if (!status && needs_alone)
         status = find_run(work, subject, alone, table, &resident);
-    if (status)
+    if (status || !work->tables)
         return status;
     const struct ff__measured measured = {
-        .run = ff__simulations_at(&work->runs, run.number),
-        .base = ff__simulations_at(&work->runs, base.number),
-        .alone = ff__simulations_at(&work->runs, resident.number),
-        .gpu = work->runs.items[run.number].what.gpu,
+        .run = &run->found,
+        .base = needs_base ? &base->found : NULL,
+        .alone = needs_alone ? &resident->found : NULL,
+        .gpu = run->what.gpu,
         .iterations = (unsigned)number_of(work, subject, "iterations"),
     };
-    *out = metric->of(&measured);
+    *out = ff__ratio_value(metric->of(&measured));
     return 0;
 }
 
@@ -299,24 +232,24 @@ static bool is_in(const struct experiment *work, const json_t *subject, const ch
 
 /* A row a subject. */
 static int fill_by_subject(struct experiment *work, const json_t *table, json_t *out) {
-    const char *paper = ff__repro_text(table, "paper"), *over = ff__repro_text(table, "over");
+    const char *paper = ff__json_text_of(table, "paper"), *over = ff__json_text_of(table, "over");
     size_t i;
     const json_t *subject;
     int status = 0;
     json_array_foreach(work->subjects, i, subject) {
-        double ours = (double)NAN, published = ff__repro_number(subject, paper);
-        if (status || !is_in(work, subject, ff__repro_text(table, "half")))
+        double ours = (double)NAN, published = ff__json_number_of(subject, paper);
+        if (status || !is_in(work, subject, ff__json_text_of(table, "half")))
             continue;
-        status = value_of(work, table, subject, ff__repro_text(table, "system"), &ours);
+        status = value_of(work, table, subject, ff__json_text_of(table, "system"), &ours);
         ff__repro_row(out, name_of(subject),
-                      *over ? published / ff__repro_number(subject, over) : published, ours);
+                      *over ? published / ff__json_number_of(subject, over) : published, ours);
     }
     return status;
 }
 
 /* Over the subjects; of those alone that ran, if the table says so. */
 static int mean_of(struct experiment *work, const json_t *table, const char *system, double *out) {
-    bool arithmetic = strcmp(ff__repro_text(table, "mean"), "arithmetic") == 0,
+    bool arithmetic = strcmp(ff__json_text_of(table, "mean"), "arithmetic") == 0,
          skips = json_is_true(json_object_get(table, "skips_failed"));
     struct ff__mean mean = {0};
     double sum = 0;
@@ -342,7 +275,7 @@ static int add_mean(struct experiment *work, const json_t *table, const char *na
                     const char *system, json_t *out) {
     double ours;
     int status = mean_of(work, table, system, &ours);
-    ff__repro_row(out, name, ff__repro_number(json_object_get(table, "papers"), name), ours);
+    ff__repro_row(out, name, ff__json_number_of(json_object_get(table, "papers"), name), ours);
     return status;
 }
 
@@ -363,26 +296,27 @@ static int fill_by_system(struct experiment *work, const json_t *table, json_t *
 static int fill_link(struct experiment *work, const json_t *table, json_t *out) {
     size_t i;
     const json_t *system;
-    struct planned_run run;
+    const struct ff__simulation_cell *run = NULL;
     int status = 0;
     json_array_foreach(list_of(work, json_object_get(table, "systems")), i, system) {
         if (!status)
             status = find_run(work, json_array_get(work->subjects, 0), json_string_value(system),
                               table, &run);
         if (!status && work->tables)
-            status = ff__link_use_rows(&work->runs.items[run.number].what,
-                                       json_string_value(system), out);
+            status = ff__link_use_rows(&run->what, json_string_value(system), out);
     }
     return status;
 }
 
 static int make_table(struct experiment *work, const json_t *table) {
-    char *id = ff__text("%s%s", ff__repro_text(work->what, "prefix"), ff__repro_text(table, "id"));
+    char *id =
+        ff__text("%s%s", ff__json_text_of(work->what, "prefix"), ff__json_text_of(table, "id"));
     char *what =
-        ff__text("%s%s", ff__repro_text(table, "what"), ff__repro_text(work->what, "suffix"));
+        ff__text("%s%s", ff__json_text_of(table, "what"), ff__json_text_of(work->what, "suffix"));
     json_t *unused = ff__must(json_array());
     json_t *out = ff__repro_table(work->tables ? work->tables : unused, id, what);
-    int status = strcmp(ff__repro_text(table, "metric"), "link") == 0 ? fill_link(work, table, out)
+    int status = strcmp(ff__json_text_of(table, "metric"), "link") == 0
+                     ? fill_link(work, table, out)
                  : json_object_get(table, "systems") ? fill_by_system(work, table, out)
                                                      : fill_by_subject(work, table, out);
     json_decref(unused);
@@ -426,15 +360,6 @@ static json_t *tables_of(const struct experiment *work) {
 
 /* ---- all of it ---- */
 
-static void forget(struct experiment *work) {
-    for (unsigned i = 0; i < work->device_count; i++)
-        free(work->devices[i]);
-    free(work->devices);
-    free(work->planned);
-    json_decref(work->subjects);
-    ff__simulations_free(&work->runs);
-}
-
 /* Tables are made twice: without a place to put them they say what has to be run. */
 static int run_experiment(struct experiment *work, json_t *tables) {
     json_t *wanted = tables_of(work), *table;
@@ -443,11 +368,12 @@ static int run_experiment(struct experiment *work, json_t *tables) {
     int status = plan_runs(work);
     json_array_foreach(wanted, i, table) status = status ? status : make_table(work, table);
     if (!status)
-        status = ff__simulations_run(&work->plan->study, &work->runs);
+        status = ff__simulations_run(&work->paper.plan->study, &work->paper.runs);
     work->tables = tables;
     json_array_foreach(wanted, i, table) status = status ? status : make_table(work, table);
     json_decref(wanted);
-    forget(work);
+    json_decref(work->subjects);
+    ff__paper_free(&work->paper);
     return status;
 }
 
@@ -467,15 +393,16 @@ static int run_step(const struct ff__repro_plan *plan, const char *name, json_t 
 }
 
 static bool is_asked_for(const struct ff__repro_plan *plan, const json_t *experiment) {
-    return !*plan->parts || ff__repro_has_word(plan->parts, ff__repro_text(experiment, "part")) ||
-           ff__repro_has_word(plan->parts, ff__repro_text(experiment, "or_part"));
+    return !*plan->parts || ff__repro_has_word(plan->parts, ff__json_text_of(experiment, "part")) ||
+           ff__repro_has_word(plan->parts, ff__json_text_of(experiment, "or_part"));
 }
 
 static int run_one(const struct ff__repro_plan *plan, const json_t *experiment,
                    struct ff__pretrained *model, json_t *tables) {
-    const char *step = ff__repro_text(experiment, "step");
+    const char *step = ff__json_text_of(experiment, "step");
     bool learned = json_is_true(json_object_get(experiment, "pretrained"));
-    struct experiment work = {.plan = plan, .what = experiment, .model = learned ? model : NULL};
+    struct experiment work = {
+        .paper.plan = plan, .what = experiment, .model = learned ? model : NULL};
     int status = learned ? ff__hlsh_pretrain(plan, model) : 0;
     if (status)
         return status;
@@ -490,7 +417,7 @@ int ff__experiments_run(const struct ff__repro_plan *given, json_t *tables) {
     size_t i;
     int status = 0;
     if (!plan.parts)
-        plan.parts = ff__repro_text(parts, "default");
+        plan.parts = ff__json_text_of(parts, "default");
     json_array_foreach(json_object_get(plan.published, "experiments"), i, experiment) {
         if (status || !is_asked_for(&plan, experiment))
             continue;
@@ -500,6 +427,6 @@ int ff__experiments_run(const struct ff__repro_plan *given, json_t *tables) {
     ff__hlsh_pretrained_remove(&model);
     if (!any)
         return ff__complain(FF__EXIT_USAGE, "--parts: '%s' names no part; there are: %s",
-                            plan.parts, ff__repro_text(parts, "all"));
+                            plan.parts, ff__json_text_of(parts, "all"));
     return status;
 }

@@ -5,16 +5,10 @@
 #define FF_STUDY_REPRO_EXPERIMENTS_H
 
 #include "study/repro/repro.h"
-#include "study/sim/simulate.h"
 
 /* Runs what --parts asks for, or else the file's `parts`, and fills `tables`. 0 or, with one line
  * on stderr, an exit status. */
 int ff__experiments_run(const struct ff__repro_plan *plan, json_t *tables);
-
-/* A device of the file, by its name in `devices`, and the bytes of it that a program gets; with a
- * `percent` of what it needs instead, 0. 0 or, with one line on stderr, an exit status. */
-int ff__experiments_device(const struct ff__repro_plan *plan, const char *name, struct ff__gpu *gpu,
-                           uint64_t *memory);
 
 /* ---- steps: 0 or, with one line on stderr, an exit status ---- */
 

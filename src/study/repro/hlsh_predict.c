@@ -46,7 +46,7 @@ struct hlsh_predict_repro {
 };
 
 static enum ff__cluster cluster_of(const json_t *row) {
-    const char *name = ff__repro_text(row, "cluster");
+    const char *name = ff__json_text_of(row, "cluster");
     for (unsigned i = 0; i < FF__CLUSTERS; i++)
         if (strcmp(name, ff__cluster_name((enum ff__cluster)i)) == 0)
             return (enum ff__cluster)i;
@@ -82,11 +82,11 @@ static uint32_t hidden_without(const char *only) {
 static struct measured_network *candidate_of(struct hlsh_predict_repro *work, const json_t *row) {
     const json_t *distance = json_object_get(row, "distance");
     const struct measured_network asked = {
-        .program = ff__repro_text(row, "program"),
-        .type = ff__net_type_find(ff__all_nets, ff__repro_text(row, "network")),
+        .program = ff__json_text_of(row, "program"),
+        .type = ff__net_type_find(ff__all_nets, ff__json_text_of(row, "network")),
         .by = cluster_of(row),
         .distance = distance ? (uint32_t)json_integer_value(distance) : 1,
-        .only = ff__repro_text(row, "only"),
+        .only = ff__json_text_of(row, "only"),
         .shuffled = json_is_true(json_object_get(row, "shuffled")),
     };
     for (unsigned i = 0; i < work->count; i++) {
@@ -104,7 +104,7 @@ static struct measured_network *candidate_of(struct hlsh_predict_repro *work, co
 
 /* A table without a part is of `predictors`. */
 static bool is_asked_for(const struct ff__repro_plan *plan, const json_t *table) {
-    const char *part = ff__repro_text(table, "part");
+    const char *part = ff__json_text_of(table, "part");
     return ff__repro_has_word(plan->parts ? plan->parts : "predictors",
                               part[0] ? part : "predictors");
 }
@@ -113,13 +113,13 @@ static int plan_table(struct hlsh_predict_repro *work, const json_t *table) {
     size_t i;
     const json_t *row;
     json_array_foreach(json_object_get(table, "rows"), i, row) {
-        const char *only = ff__repro_text(row, "only");
+        const char *only = ff__json_text_of(row, "only");
         const char *wrong = !candidate_of(work, row)->type         ? "network"
                             : only[0] && hidden_without(only) == 0 ? "feature"
                                                                    : NULL;
         if (wrong)
             return ff__complain(FF__EXIT_FAILURE, "published/hlsh_predict.json: %s: unknown %s",
-                                ff__repro_text(table, "id"), wrong);
+                                ff__json_text_of(table, "id"), wrong);
     }
     return 0;
 }
@@ -273,7 +273,7 @@ static bool restore(void *self, unsigned index, const json_t *all) {
     struct network_quality *found = &((struct hlsh_predict_repro *)self)->candidates[index].found;
     for (size_t i = 0; i < QUALITIES; i++)
         *(double *)(void *)((char *)found + qualities[i].offset) =
-            ff__repro_number(all, qualities[i].name);
+            ff__json_number_of(all, qualities[i].name);
     return found->good = json_is_true(json_object_get(all, "good"));
 }
 
@@ -325,14 +325,14 @@ static char *name_of(const json_t *row, const struct measured_network *candidate
 
 static void make_table(json_t *tables, struct hlsh_predict_repro *work, const json_t *published,
                        const char *metric) {
-    char *id = ff__text("%s.%s", ff__repro_text(published, "id"), metric);
-    char *what = ff__text("%s: %s", ff__repro_text(published, "what"), metric);
+    char *id = ff__text("%s.%s", ff__json_text_of(published, "id"), metric);
+    char *what = ff__text("%s: %s", ff__json_text_of(published, "what"), metric);
     json_t *table = ff__repro_table(tables, id, what), *row;
     size_t i;
     json_array_foreach(json_object_get(published, "rows"), i, row) {
         const struct measured_network *candidate = candidate_of(work, row);
         char *name = name_of(row, candidate);
-        ff__repro_row(table, name, ff__repro_number(row, metric), metric_of(candidate, metric));
+        ff__repro_row(table, name, ff__json_number_of(row, metric), metric_of(candidate, metric));
         free(name);
     }
     free(id);
@@ -347,9 +347,9 @@ static void make_mean(json_t *means, struct hlsh_predict_repro *work, const json
     size_t i;
     json_t *row;
     json_array_foreach(rows, i, row) {
-        if (strcmp(ff__repro_text(row, "network"), network) != 0)
+        if (strcmp(ff__json_text_of(row, "network"), network) != 0)
             continue;
-        paper += ff__repro_number(row, metric);
+        paper += ff__json_number_of(row, metric);
         ours += metric_of(candidate_of(work, row), metric);
         count++;
     }
@@ -369,7 +369,7 @@ static void make_tables(struct hlsh_predict_repro *work, const json_t *published
             continue;
         json_array_foreach(json_object_get(table, "metrics"), j, metric)
             make_table(tables, work, table, json_string_value(metric));
-        if (strcmp(ff__repro_text(table, "id"), "table8") != 0)
+        if (strcmp(ff__json_text_of(table, "id"), "table8") != 0)
             continue;
         means = ff__repro_table(tables, "table8.mean", "arithmetic means of Table 8");
         for (ff__net_types type = ff__all_nets; *type; type++)

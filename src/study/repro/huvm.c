@@ -62,7 +62,7 @@ static bool repeats(const json_t *job) {
 
 static int open_job(const struct huvm_repro *work, const struct huvm_run *run,
                     const json_t *description, struct ff__sim_job *out, struct ff_error *error) {
-    const char *spec = ff__repro_text(description, "workload");
+    const char *spec = ff__json_text_of(description, "workload");
     int status = ff__workload_open(spec, work->seed, &out->workload, error);
     if (status || repeats(description) || run->footprint == 1)
         return status;
@@ -82,12 +82,12 @@ static int open_jobs(const struct huvm_repro *work, const struct huvm_run *run,
     int status = 0;
     for (; *count < json_array_size(descriptions) && *count < JOBS_MAX && !status; ++*count) {
         const json_t *description = json_array_get(descriptions, *count);
-        double start = ff__repro_number(description, "start_s");
-        jobs[*count] =
-            (struct ff__sim_job){.first_device = (uint32_t)ff__repro_number(description, "device"),
-                                 .devices = 1,
-                                 .repeats = repeats(description),
-                                 .start_ns = isnan(start) ? 0 : (uint64_t)(start * 1e9)};
+        double start = ff__json_number_of(description, "start_s");
+        jobs[*count] = (struct ff__sim_job){.first_device =
+                                                (uint32_t)ff__json_number_of(description, "device"),
+                                            .devices = 1,
+                                            .repeats = repeats(description),
+                                            .start_ns = isnan(start) ? 0 : (uint64_t)(start * 1e9)};
         status = open_job(work, run, description, &jobs[*count], error);
     }
     return status;
@@ -110,7 +110,7 @@ static void run_job(void *self, unsigned index) {
     struct ff__sim_result all;
     struct ff_error error = {""};
     uint32_t count = 0;
-    double lender = ff__repro_number(run->the_case, "lender");
+    double lender = ff__json_number_of(run->the_case, "lender");
     struct ff__sim_config config = {.gpu = &work->machine.gpu,
                                     .machine = &work->machine,
                                     .memory = work->memory,
@@ -143,7 +143,7 @@ static bool key_of(const void *self, unsigned index, struct ff__store_key *out) 
     const struct huvm_repro *work = self;
     const struct huvm_run *run = &work->runs[index];
     *out = (struct ff__store_key){
-        .subject = ff__repro_text(run->the_case, "id"),
+        .subject = ff__json_text_of(run->the_case, "id"),
         .system = run->system,
         .device = work->machine.name,
         .memory = work->memory,
@@ -183,11 +183,11 @@ static bool restore(void *self, unsigned index, const json_t *all) {
     struct huvm_result *found = &((struct huvm_repro *)self)->runs[index].found;
     const json_t *jobs = json_object_get(all, "jobs");
     for (unsigned i = 0; i < JOBS_MAX; i++) {
-        found->seconds[i] = ff__repro_number(json_array_get(jobs, i), "seconds");
-        found->used[i] = ff__repro_number(json_array_get(jobs, i), "used");
+        found->seconds[i] = ff__json_number_of(json_array_get(jobs, i), "seconds");
+        found->used[i] = ff__json_number_of(json_array_get(jobs, i), "used");
     }
-    found->host_bytes = ff__repro_number(all, "bytes_in");
-    found->peer_bytes = ff__repro_number(all, "bytes_peer");
+    found->host_bytes = ff__json_number_of(all, "bytes_in");
+    found->peer_bytes = ff__json_number_of(all, "bytes_peer");
     return json_array_size(jobs) == JOBS_MAX;
 }
 
@@ -251,7 +251,7 @@ static const struct huvm_metric {
 /* The first if the table says nothing. */
 static const struct huvm_metric *metric_of(const json_t *table) {
     for (size_t i = 0; i < COUNT_OF(metrics); i++)
-        if (strcmp(metrics[i].name, ff__repro_text(table, "metric")) == 0)
+        if (strcmp(metrics[i].name, ff__json_text_of(table, "metric")) == 0)
             return &metrics[i];
     return &metrics[0];
 }
@@ -259,44 +259,45 @@ static const struct huvm_metric *metric_of(const json_t *table) {
 /* ---- the tables of the published file ---- */
 
 static double number_or(const json_t *object, const char *name, double other) {
-    double number = ff__repro_number(object, name);
+    double number = ff__json_number_of(object, name);
     return isnan(number) ? other : number;
 }
 
 /* The run of one side of a row: the faster one, or what that is compared with, if it is. */
 static unsigned side_of(struct huvm_repro *work, const json_t *the_case, const json_t *row,
                         bool fast) {
-    const char *slow = ff__repro_text(row, "slow");
+    const char *slow = ff__json_text_of(row, "slow");
     fast = fast || !*slow;
-    return run_of(work, the_case, fast ? ff__repro_text(row, "fast") : slow,
+    return run_of(work, the_case, fast ? ff__json_text_of(row, "fast") : slow,
                   number_or(row, "footprint", 1),
                   (unsigned)number_or(row, fast ? "lent" : "slow_lent", 100));
 }
 
 /* Named for the job, or as the row says, or both. */
 static char *name_of(const json_t *table, const json_t *job, const json_t *row) {
-    const char *own = ff__repro_text(row, "name");
+    const char *own = ff__json_text_of(row, "name");
     if (!json_is_true(json_object_get(table, "jobs")))
         return ff__text("%s", own);
-    return ff__text("%s%s%s", ff__repro_text(job, "name"), *own ? ", " : "", own);
+    return ff__text("%s%s%s", ff__json_text_of(job, "name"), *own ? ", " : "", own);
 }
 
 static void plan_row(struct huvm_repro *work, const json_t *the_case, const json_t *table,
                      unsigned job, const json_t *row) {
     const json_t *description = json_array_get(json_object_get(the_case, "jobs"), job);
-    double paper = ff__repro_number(description, ff__repro_text(row, "paper"));
-    const char *over = ff__repro_text(row, "over");
+    double paper = ff__json_number_of(description, ff__json_text_of(row, "paper"));
+    const char *over = ff__json_text_of(row, "over");
     unsigned slow = side_of(work, the_case, row, false), fast = side_of(work, the_case, row, true);
     work->rows = ff__must(realloc(work->rows, (work->row_count + 1) * sizeof *work->rows));
-    work->rows[work->row_count++] = (struct huvm_row){
-        .table = ff__text("%s%s", ff__repro_text(the_case, "id"), ff__repro_text(table, "suffix")),
-        .name = name_of(table, description, row),
-        .what = ff__repro_text(table, "what"),
-        .slow = slow,
-        .fast = fast,
-        .job = job,
-        .paper = *over ? paper / ff__repro_number(description, over) : paper,
-        .metric = metric_of(table)};
+    work->rows[work->row_count++] =
+        (struct huvm_row){.table = ff__text("%s%s", ff__json_text_of(the_case, "id"),
+                                            ff__json_text_of(table, "suffix")),
+                          .name = name_of(table, description, row),
+                          .what = ff__json_text_of(table, "what"),
+                          .slow = slow,
+                          .fast = fast,
+                          .job = job,
+                          .paper = *over ? paper / ff__json_number_of(description, over) : paper,
+                          .metric = metric_of(table)};
 }
 
 /* Of all jobs, or of the first one. */
@@ -323,8 +324,8 @@ static void plan_case(struct huvm_repro *work, const struct ff__repro_plan *plan
     size_t i;
     const json_t *table;
     json_array_foreach(json_object_get(plan->published, tables), i, table) {
-        const char *part = ff__repro_text(table, "part");
-        if (is_asked_for(plan, *part ? part : ff__repro_text(the_case, "part")) &&
+        const char *part = ff__json_text_of(table, "part");
+        if (is_asked_for(plan, *part ? part : ff__json_text_of(the_case, "part")) &&
             !(*part && is_variant(the_case)))
             plan_table(work, the_case, table);
     }
@@ -367,7 +368,7 @@ static void add_most(const struct huvm_repro *work, const struct ff__repro_plan 
         if (!table)
             table =
                 ff__repro_table(tables, "abstract", "times faster than another system, at most");
-        ff__repro_row(table, bases[i], ff__repro_number(plan->published, "most"), most);
+        ff__repro_row(table, bases[i], ff__json_number_of(plan->published, "most"), most);
     }
 }
 
@@ -396,10 +397,10 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     size_t i;
     json_t *the_case;
     int status = ff__find_data("", folder);
-    if (!status &&
-        ff__machine_read(ff__repro_text(plan->published, "machine"), folder, &work.machine, &error))
+    if (!status && ff__machine_read(ff__json_text_of(plan->published, "machine"), folder,
+                                    &work.machine, &error))
         status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
-    double memory = ff__repro_number(plan->published, "memory");
+    double memory = ff__json_number_of(plan->published, "memory");
     work.memory = isnan(memory) ? work.machine.gpu.memory : (uint64_t)memory;
     json_array_foreach(json_object_get(plan->published, "cases"), i, the_case)
         plan_case(&work, plan, "tables", the_case);

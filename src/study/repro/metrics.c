@@ -13,40 +13,68 @@
 
 typedef const struct ff__simulated run_of;
 typedef const struct ff__measured measured;
+typedef struct ff__ratio ratio;
 
 static double known(run_of *run, double value) {
     return run->good ? value : (double)NAN;
 }
 
+/* Of the run alone. */
+static ratio plain(measured *m, double value) {
+    return (ratio){known(m->run, value), 1};
+}
+
 /* ---- time ---- */
 
 /* Of all iterations, of which some were simulated; the last one of those stands for the others. */
-static double seconds_of(run_of *run, unsigned iterations) {
-    double more = iterations ? (double)(iterations - run->result.iterations) *
-                                   (double)run->result.last_iteration.time_ns
-                             : 0;
-    return known(run, ((double)run->result.time_ns + more) * 1e-9);
+static double ns_of(run_of *run, measured *m) {
+    const struct ff__sim_result *result = &run->result;
+    double more = m->iterations ? (double)(m->iterations - result->iterations) *
+                                      (double)result->last_iteration.time_ns
+                                : 0;
+    return known(run, (double)result->time_ns + more);
 }
 
-static double seconds(measured *m) {
-    return seconds_of(m->run, m->iterations);
+static double seconds_of(run_of *run, measured *m) {
+    return ns_of(run, m) * 1e-9;
 }
 
-static double faster(measured *m) {
-    return seconds_of(m->base, m->iterations) / seconds_of(m->run, m->iterations);
+static ratio seconds(measured *m) {
+    return plain(m, seconds_of(m->run, m));
 }
 
-static double slower(measured *m) {
-    return seconds_of(m->run, m->iterations) / seconds_of(m->base, m->iterations);
+static ratio faster(measured *m) {
+    return (ratio){ns_of(m->base, m), ns_of(m->run, m)};
+}
+
+static ratio slower(measured *m) {
+    return (ratio){ns_of(m->run, m), ns_of(m->base, m)};
+}
+
+/* By cycles of kernels, as GPGPU-Sim prints them: without what faults cost beyond transfers. */
+static ratio kernels(measured *m) {
+    return (ratio){(double)m->base->result.kernel_ns, (double)m->run->result.kernel_ns};
+}
+
+/* Kernels and 45 us a fault, which the flat model of faults keeps apart. */
+static ratio total_us(measured *m) {
+    return plain(m, (double)(m->run->result.kernel_ns + m->run->result.fault_ns) / 1e3);
+}
+
+static double driver_ns(run_of *run) {
+    return (double)(run->result.fault_ns + run->result.sample_ns);
+}
+
+static ratio driver(measured *m) {
+    return (ratio){driver_ns(m->run), driver_ns(m->base)};
 }
 
 /* From the launch, where the axis of HLSH's Figure 11 begins. */
-static double cycles(measured *m) {
+static ratio cycles(measured *m) {
     double ns = (double)(m->run->result.kernel_ns + m->gpu->launch_ns);
-    return known(m->run, ns) * m->gpu->clock_hz / 1e9;
+    return plain(m, ns * m->gpu->clock_hz / 1e9);
 }
 
-/* By GPGPU-Sim's cycles, which leave out what a far fault costs beyond its transfer. */
 static double kernel_speed(run_of *run) {
     return known(run, (double)run->result.instructions / (double)run->result.kernel_ns);
 }
@@ -56,12 +84,12 @@ static double total_speed(run_of *run) {
     return known(run, (double)run->result.instructions / ns);
 }
 
-static double ipc(measured *m) {
-    return kernel_speed(m->run) / kernel_speed(m->base);
+static ratio ipc(measured *m) {
+    return (ratio){kernel_speed(m->run), kernel_speed(m->base)};
 }
 
-static double total_ipc(measured *m) {
-    return total_speed(m->run) / total_speed(m->base);
+static ratio total_ipc(measured *m) {
+    return (ratio){total_speed(m->run), total_speed(m->base)};
 }
 
 /* ---- energy ---- */
@@ -95,105 +123,135 @@ static double joules(run_of *run, measured *m) {
     double bytes = (double)(result->bytes_in + result->bytes_out) +
                    more * (double)FF_PAGE_SIZE *
                        (double)(result->last_iteration.pages_in + result->last_iteration.pages_out);
-    return (idle_watts + core_watts) * seconds_of(run, m->iterations) +
-           kernel_watts * seconds_of(m->alone, m->iterations) + byte_joules * bytes;
+    return (idle_watts + core_watts) * seconds_of(run, m) + kernel_watts * seconds_of(m->alone, m) +
+           byte_joules * bytes;
 }
 
-static double energy(measured *m) {
-    return joules(m->run, m) / joules(m->base, m);
+static ratio energy(measured *m) {
+    return (ratio){joules(m->run, m), joules(m->base, m)};
 }
 
 /* ---- faults and tables ---- */
 
-static double faults(measured *m) {
-    return known(m->run, (double)m->run->result.faults);
+static ratio faults(measured *m) {
+    return plain(m, (double)m->run->result.faults);
+}
+
+static ratio thrashed_pages(measured *m) {
+    return plain(m, (double)m->run->result.thrashed);
+}
+
+static ratio pages_in(measured *m) {
+    return plain(m, (double)m->run->result.pages_in);
+}
+
+static ratio thrashed(measured *m) {
+    return (ratio){(double)m->run->result.thrashed, (double)m->base->result.thrashed};
+}
+
+static ratio untouched(measured *m) {
+    const struct ff__sim_result *result = &m->run->result;
+    return (ratio){100 * (double)result->prefetched_useless, (double)result->pages_in};
+}
+
+static ratio remigrated(measured *m) {
+    return (ratio){(double)m->run->result.thrashed * FF_PAGE_SIZE, (double)m->run->footprint};
 }
 
 /* Entries of the fault buffer, duplicates among them. */
-static double iteration_faults(measured *m) {
+static ratio iteration_faults(measured *m) {
     const struct ff__sim_iteration *last = &m->run->result.last_iteration;
-    return known(m->run, (double)(last->faults + last->duplicates));
+    return plain(m, (double)(last->faults + last->duplicates));
 }
 
-static double table_mib(measured *m) {
-    return known(m->run, (double)m->run->result.table_bytes / 0x1p20);
+static ratio table_mib(measured *m) {
+    return plain(m, (double)m->run->result.table_bytes / 0x1p20);
 }
 
 /* What a full table for every execution ID that ever had a fault would take. */
-static double full_table_mib(measured *m) {
-    return known(m->run, (double)(m->run->result.kernels_faulted * FULL_TABLE) / 0x1p20);
+static ratio full_table_mib(measured *m) {
+    return plain(m, (double)(m->run->result.kernels_faulted * FULL_TABLE) / 0x1p20);
 }
 
 /* ---- what prefetches are worth ---- */
 
-static double instructions(measured *m) {
-    return known(m->run, (double)m->run->result.instructions * LANES);
+static ratio instructions(measured *m) {
+    return plain(m, (double)m->run->result.instructions * LANES);
 }
 
-static double hit_rate(measured *m) {
-    return known(m->run, ff__sim_hit_rate(&m->run->result));
+static ratio hit_rate(measured *m) {
+    return plain(m, ff__sim_hit_rate(&m->run->result));
 }
 
 /* As UVMSmart counts: of all walks of the page table, those that find a valid page. */
-static double walk_hits(measured *m) {
+static ratio walk_hits(measured *m) {
     const struct ff__sim_result *r = &m->run->result;
-    return known(m->run, 1 - (double)(r->accesses - r->hits) / (double)r->walks);
+    return plain(m, 1 - (double)(r->accesses - r->hits) / (double)r->walks);
 }
 
 /* Of all accesses of warps. */
-static double access_hits(measured *m) {
-    return known(m->run, (double)m->run->result.hits / (double)m->run->result.accesses);
+static ratio access_hits(measured *m) {
+    return plain(m, (double)m->run->result.hits / (double)m->run->result.accesses);
 }
 
 /* Of pages, with those that are under way when they are first accessed. */
-static double coming_hits(measured *m) {
+static ratio coming_hits(measured *m) {
     const struct ff__sim_result *r = &m->run->result;
-    return known(m->run, 1 - (double)r->faults / (double)r->demanded);
+    return plain(m, 1 - (double)r->faults / (double)r->demanded);
 }
 
-static double accuracy(measured *m) {
-    return known(m->run, ff__sim_accuracy(&m->run->result));
+static ratio accuracy(measured *m) {
+    return plain(m, ff__sim_accuracy(&m->run->result));
 }
 
 /* The baseline is what only demands. */
-static double coverage(measured *m) {
-    return known(m->base, known(m->run, ff__sim_coverage(&m->run->result, &m->base->result)));
+static ratio coverage(measured *m) {
+    return plain(m, known(m->base, ff__sim_coverage(&m->run->result, &m->base->result)));
 }
 
-static double unity(measured *m) {
-    return cbrt(accuracy(m) * coverage(m) * hit_rate(m));
+static ratio unity(measured *m) {
+    return plain(m, cbrt(accuracy(m).part * coverage(m).part * hit_rate(m).part));
 }
 
 static double bytes_of(run_of *run) {
     return known(run, (double)(run->result.bytes_in + run->result.bytes_out));
 }
 
-static double traffic(measured *m) {
-    return bytes_of(m->run) / bytes_of(m->base);
+static ratio traffic(measured *m) {
+    return (ratio){bytes_of(m->run), bytes_of(m->base)};
 }
 
 const struct ff__metric *ff__metric_find(const char *name) {
+    enum { BASE = FF__METRIC_BASE, ALONE = FF__METRIC_ALONE, SUMS = FF__METRIC_SUMS };
     static const struct ff__metric metrics[] = {
-        {"seconds", seconds, false, false},
-        {"faster", faster, true, false},
-        {"slower", slower, true, false},
-        {"cycles", cycles, false, false},
-        {"ipc", ipc, true, false},
-        {"total_ipc", total_ipc, true, false},
-        {"energy", energy, true, true},
-        {"faults", faults, false, false},
-        {"iteration_faults", iteration_faults, false, false},
-        {"table_mib", table_mib, false, false},
-        {"full_table_mib", full_table_mib, false, false},
-        {"instructions", instructions, false, false},
-        {"hit_rate", hit_rate, false, false},
-        {"walk_hits", walk_hits, false, false},
-        {"access_hits", access_hits, false, false},
-        {"coming_hits", coming_hits, false, false},
-        {"accuracy", accuracy, false, false},
-        {"coverage", coverage, true, false},
-        {"unity", unity, true, false},
-        {"traffic", traffic, true, false},
+        {"seconds", seconds, 0},
+        {"faster", faster, BASE},
+        {"slower", slower, BASE},
+        {"kernels", kernels, BASE},
+        {"total_us", total_us, 0},
+        {"driver", driver, BASE | SUMS},
+        {"cycles", cycles, 0},
+        {"ipc", ipc, BASE},
+        {"total_ipc", total_ipc, BASE},
+        {"energy", energy, BASE | ALONE},
+        {"faults", faults, 0},
+        {"thrashed_pages", thrashed_pages, 0},
+        {"pages_in", pages_in, 0},
+        {"thrashed", thrashed, BASE | SUMS},
+        {"untouched", untouched, SUMS},
+        {"remigrated", remigrated, SUMS},
+        {"iteration_faults", iteration_faults, 0},
+        {"table_mib", table_mib, 0},
+        {"full_table_mib", full_table_mib, 0},
+        {"instructions", instructions, 0},
+        {"hit_rate", hit_rate, 0},
+        {"walk_hits", walk_hits, 0},
+        {"access_hits", access_hits, 0},
+        {"coming_hits", coming_hits, 0},
+        {"accuracy", accuracy, 0},
+        {"coverage", coverage, BASE},
+        {"unity", unity, BASE},
+        {"traffic", traffic, BASE},
     };
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
         if (strcmp(metrics[i].name, name) == 0)

@@ -4,6 +4,8 @@
 
 #include "study/sim/simulate.h"
 
+#include <math.h>
+
 /* Of one subject: all that a value is made of. */
 struct ff__measured {
     const struct ff__simulated *run, *base; /* the system's, the baseline's */
@@ -12,10 +14,26 @@ struct ff__measured {
     unsigned iterations; /* of which the paper gives the time: more than were run; 0: the run */
 };
 
+/* Of one subject, or summed over several; a value that is none has the whole 1. */
+struct ff__ratio {
+    double part, whole;
+};
+
+/* NaN: what it needs has failed, or there is nothing to compare it with. */
+static inline double ff__ratio_value(struct ff__ratio ratio) {
+    return ratio.whole > 0 ? ratio.part / ratio.whole : (double)NAN;
+}
+
+enum ff__metric_trait {
+    FF__METRIC_BASE = 1,  /* it needs a baseline */
+    FF__METRIC_ALONE = 2, /* and the kernels alone */
+    FF__METRIC_SUMS = 4,  /* of all subjects together it is that of the sums, no geometric mean */
+};
+
 struct ff__metric {
     const char *name;
-    double (*of)(const struct ff__measured *measured); /* NaN: what it needs has failed */
-    bool needs_base, needs_alone;
+    struct ff__ratio (*of)(const struct ff__measured *measured);
+    unsigned traits;
 };
 
 /* NULL: there is none of that name. */

@@ -32,13 +32,13 @@ static const json_t *find_table(const json_t *tables, const char *id) {
     size_t i;
     json_t *table;
     json_array_foreach(tables, i,
-                       table) if (strcmp(ff__repro_text(table, "id"), id) == 0) return table;
+                       table) if (strcmp(ff__json_text_of(table, "id"), id) == 0) return table;
     return NULL;
 }
 
 /* The row's name without what marks its series; NULL: it is of another one. To be freed. */
 static char *group_of(const json_t *row, const char *ending) {
-    const char *name = ff__repro_text(row, "name");
+    const char *name = ff__json_text_of(row, "name");
     size_t length = strlen(name), end = strlen(ending);
     if (length < end || strcmp(name + length - end, ending) != 0)
         return NULL;
@@ -64,14 +64,14 @@ static void each_value(struct figure_values *figure, const json_t *description,
     size_t i, j;
     json_t *series, *row;
     json_array_foreach(json_object_get(description, "series"), i, series) {
-        const json_t *table = find_table(tables, ff__repro_text(series, "table"));
-        bool published = strcmp(ff__repro_text(series, "value"), "paper") == 0;
-        figure->series[i] = ff__repro_text(series, "name");
+        const json_t *table = find_table(tables, ff__json_text_of(series, "table"));
+        bool published = strcmp(ff__json_text_of(series, "value"), "paper") == 0;
+        figure->series[i] = ff__json_text_of(series, "name");
         json_array_foreach(json_object_get(table, "rows"), j, row) {
-            char *name = group_of(row, ff__repro_text(series, "rows"));
+            char *name = group_of(row, ff__json_text_of(series, "rows"));
             if (name)
                 visit(figure, (unsigned)i, row_number(figure, name),
-                      ff__repro_number(row, published ? "paper" : "ours"));
+                      ff__json_number_of(row, published ? "paper" : "ours"));
         }
     }
 }
@@ -128,8 +128,8 @@ static int draw(const struct figure_values *figure, const json_t *description, c
         series[s] =
             (struct ff__plot_series){across ? rows[s] : figure->series[s],
                                      (across ? values : figure->values) + (size_t)s * groups};
-    const struct ff__plot plot = {.title = ff__repro_text(description, "what"),
-                                  .axis = ff__repro_text(description, "axis"),
+    const struct ff__plot plot = {.title = ff__json_text_of(description, "what"),
+                                  .axis = ff__json_text_of(description, "axis"),
                                   .groups = across ? figure->series : rows,
                                   .series = series,
                                   .group_count = groups,
@@ -143,13 +143,13 @@ static int draw(const struct figure_values *figure, const json_t *description, c
 static int plot_figure(const json_t *description, const json_t *tables, const char *folder,
                        bool shows) {
     struct figure_values figure = {0};
-    char *path = ff__text("%s/%s.svg", folder, ff__repro_text(description, "id"));
+    char *path = ff__text("%s/%s.svg", folder, ff__json_text_of(description, "id"));
     collect(&figure, description, tables);
     int status = figure.row_count > 0 ? draw(&figure, description, path) : 0;
     if (status)
         status = ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", path, strerror(-status));
     else if (figure.row_count > 0 && shows)
-        printf("%s: %s\n", path, ff__repro_text(description, "what"));
+        printf("%s: %s\n", path, ff__json_text_of(description, "what"));
     free_values(&figure);
     free(path);
     return status;

@@ -36,10 +36,6 @@ int ff__repro_read(const char *path, json_t **out);
 /* Reads data/published/NAME.json. 0 or, with one line on stderr, an exit status. */
 int ff__repro_published(const char *name, json_t **out);
 
-/* A member of a published row: "" or NaN where it is missing. */
-const char *ff__repro_text(const json_t *object, const char *name);
-double ff__repro_number(const json_t *object, const char *name);
-
 /* Whether a list with commas has the word. */
 bool ff__repro_has_word(const char *list, const char *word);
 

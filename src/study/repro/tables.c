@@ -32,16 +32,6 @@ void ff__repro_row(json_t *table, const char *name, double paper, double ours) {
     json_array_append_new(json_object_get(table, "rows"), row);
 }
 
-const char *ff__repro_text(const json_t *object, const char *name) {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
-double ff__repro_number(const json_t *object, const char *name) {
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 bool ff__repro_has_word(const char *list, const char *word) {
     size_t length = strlen(word);
     for (const char *at = list; at; at = strchr(at, ',')) {
@@ -57,7 +47,7 @@ static void summarize(json_t *table) {
     size_t i;
     json_t *row, *summary = ff__must(json_object());
     json_array_foreach(json_object_get(table, "rows"), i, row) {
-        double theirs = ff__repro_number(row, "paper"), mine = ff__repro_number(row, "ours");
+        double theirs = ff__json_number_of(row, "paper"), mine = ff__json_number_of(row, "ours");
         if (!(theirs > 0) || !(mine > 0))
             continue;
         ff__mean_add(&paper, theirs);
@@ -71,7 +61,7 @@ static void summarize(json_t *table) {
 /* ---- tolerances ---- */
 
 static bool is_for(const json_t *rule, const char *member, const char *name) {
-    const char *pattern = ff__repro_text(rule, member);
+    const char *pattern = ff__json_text_of(rule, member);
     return !*pattern || fnmatch(pattern, name, 0) == 0;
 }
 
@@ -81,7 +71,7 @@ double ff__repro_tolerance(const json_t *published, const char *table, const cha
     const json_t *rule;
     json_array_foreach(json_object_get(published, "tolerances"), i, rule) {
         if (is_for(rule, "tables", table) && is_for(rule, "rows", row))
-            percent = ff__repro_number(rule, "percent");
+            percent = ff__json_number_of(rule, "percent");
     }
     return percent;
 }
@@ -92,9 +82,9 @@ static void judge(const json_t *published, const json_t *table) {
     size_t i;
     json_t *row;
     json_array_foreach(json_object_get(table, "rows"), i, row) {
-        double paper = ff__repro_number(row, "paper"), ours = ff__repro_number(row, "ours");
-        double percent = ff__repro_tolerance(published, ff__repro_text(table, "id"),
-                                             ff__repro_text(row, "name"));
+        double paper = ff__json_number_of(row, "paper"), ours = ff__json_number_of(row, "ours");
+        double percent = ff__repro_tolerance(published, ff__json_text_of(table, "id"),
+                                             ff__json_text_of(row, "name"));
         if (!(paper > 0) || isnan(ours) || isnan(percent))
             continue;
         ff__json_set(row, "tolerance", ff__json_number(percent));
@@ -112,12 +102,12 @@ static void value_cell(struct ff__table *table, double value) {
 }
 
 static void show_row(struct ff__table *table, const char *name, const json_t *row) {
-    double paper = ff__repro_number(row, "paper"), ours = ff__repro_number(row, "ours");
+    double paper = ff__json_number_of(row, "paper"), ours = ff__json_number_of(row, "ours");
     ff__table_cell(table, "%s", name);
     value_cell(table, paper);
     value_cell(table, ours);
     if (json_is_false(json_object_get(row, "within")))
-        ff__table_cell(table, "(> %g) %+.1f %%", ff__repro_number(row, "tolerance"),
+        ff__table_cell(table, "(> %g) %+.1f %%", ff__json_number_of(row, "tolerance"),
                        100 * (ours / paper - 1));
     else if (paper > 0 && !isnan(ours))
         ff__table_cell(table, "%+.1f %%", 100 * (ours / paper - 1));
@@ -129,12 +119,11 @@ static void show_table(const json_t *table) {
     size_t i;
     json_t *row;
     struct ff__table out;
-    printf("%s: %s\n", json_string_value(json_object_get(table, "id")),
-           json_string_value(json_object_get(table, "what")));
+    printf("%s: %s\n", ff__json_text_of(table, "id"), ff__json_text_of(table, "what"));
     ff__table_init(&out, "lrrr");
     ff__table_cells(&out, "", "paper", "ours", "deviation", NULL);
     json_array_foreach(json_object_get(table, "rows"), i, row)
-        show_row(&out, json_string_value(json_object_get(row, "name")), row);
+        show_row(&out, ff__json_text_of(row, "name"), row);
     show_row(&out, "geometric mean", json_object_get(table, "summary"));
     ff__table_print(&out, stdout, 2);
     ff__table_fini(&out);

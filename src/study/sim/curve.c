@@ -160,10 +160,6 @@ static uint64_t count_at(const json_t *array, size_t index) {
     return (uint64_t)json_integer_value(json_array_get(array, index));
 }
 
-static uint64_t count_of(const json_t *all, const char *name) {
-    return (uint64_t)json_integer_value(json_object_get(all, name));
-}
-
 static void read_points(const json_t *points, struct ff__curve *curve) {
     size_t next = 0;
     curve->room = curve->depth + 1;
@@ -191,10 +187,10 @@ static bool restore(void *self, unsigned index, const json_t *all) {
         return false;
     free_cell(cell);
     cell->good = true;
-    cell->curve.accesses = count_of(all, "accesses");
-    cell->curve.pages = count_of(all, "pages");
-    cell->curve.cold = count_of(all, "cold");
-    cell->curve.depth = count_of(all, "depth");
+    cell->curve.accesses = ff__json_count_of(all, "accesses");
+    cell->curve.pages = ff__json_count_of(all, "pages");
+    cell->curve.cold = ff__json_count_of(all, "cold");
+    cell->curve.depth = ff__json_count_of(all, "depth");
     read_points(points, &cell->curve);
     cell->has_future = json_array_size(fewest) == budgets;
     cell->fewest = ff__must(calloc(budgets, sizeof *cell->fewest));

@@ -120,8 +120,7 @@ static bool read_result(const json_t *all, struct ff__sim_result *out) {
 }
 
 static void read_text(const json_t *object, const char *name, char *out, size_t size) {
-    const char *text = json_string_value(json_object_get(object, name));
-    snprintf(out, size, "%s", text ? text : "");
+    snprintf(out, size, "%s", ff__json_text_of(object, name));
 }
 
 static void read_findings(const json_t *list, struct ff__simulated *out) {
@@ -140,7 +139,7 @@ bool ff__simulated_read(const json_t *all, struct ff__simulated *out) {
     const json_t *beside = json_object_get(all, "beside");
     *out = (struct ff__simulated){.beside_count = (unsigned)json_array_size(beside)};
     bool good = read_result(all, &out->result);
-    out->footprint = (uint64_t)json_integer_value(json_object_get(all, "footprint"));
+    out->footprint = ff__json_count_of(all, "footprint");
     out->cannot = json_is_true(json_object_get(all, "cannot"));
     out->good = json_is_null(json_object_get(all, "reason"));
     read_text(all, "reason", out->reason, sizeof out->reason);
