@@ -200,6 +200,27 @@ int ff__file_write(const char *path, ff__file_print *print, const void *self) {
     return status;
 }
 
+int ff__file_temporary(char path[PATH_MAX]) {
+    const char *folder = getenv("TMPDIR");
+    int length = snprintf(path, PATH_MAX, "%s/farfault-XXXXXX",
+                          folder && folder[0] == '/' ? folder : "/tmp");
+    int fd = length < PATH_MAX ? mkostemp(path, O_CLOEXEC) : -1;
+    if (length >= PATH_MAX)
+        return -ENAMETOOLONG;
+    if (fd < 0)
+        return -errno;
+    close(fd);
+    return 0;
+}
+
+int ff__file_print_bytes(FILE *stream, const void *self) {
+    const struct ff__file_bytes *bytes = self;
+    errno = 0;
+    if (fwrite(bytes->start, 1, bytes->size, stream) == bytes->size)
+        return 0;
+    return errno ? -errno : -EIO;
+}
+
 int ff__file_check(const char *path) {
     struct ff__new_file file;
     mode_t special = special_mode(path);

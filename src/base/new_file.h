@@ -3,6 +3,7 @@
 #ifndef FF_BASE_NEW_FILE_H
 #define FF_BASE_NEW_FILE_H
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -34,6 +35,16 @@ void ff__new_file_drop(struct ff__new_file *file);
 
 /* Writes what a file holds: 0 or a negative errno. Errors of the stream are found without it. */
 typedef int ff__file_print(FILE *stream, const void *self);
+
+/* Makes an empty file with a name of its own, in TMPDIR or /tmp. 0 or a negative errno. */
+int ff__file_temporary(char path[PATH_MAX]);
+
+/* One that prints bytes. */
+struct ff__file_bytes {
+    const void *start;
+    size_t size;
+};
+int ff__file_print_bytes(FILE *stream, const void *bytes);
 
 /* A link is followed; a device or a pipe is written to in its place, and a pipe that nobody reads
  * is an error. 0 or a negative errno: then the file is as it was. */

@@ -132,10 +132,8 @@ static void note_settings(struct comparing *work) {
     for (enum ff__option i = 0; i < FF__OPTIONS; i++) {
         if (!work->options->text[i] || only_chooses(i))
             continue;
-        char *longer =
-            ff__text("%s %s=%s", work->settings, ff__option_rows[i].name, work->options->text[i]);
-        free(work->settings);
-        work->settings = longer;
+        work->settings =
+            ff__text_add(work->settings, " %s=%s", ff__option_rows[i].name, work->options->text[i]);
     }
     work->comparison.settings = work->settings;
 }

@@ -93,11 +93,8 @@ static int run_command(int count, char **words) {
 /* The options of farfault itself, or --help. */
 static int parse(int argc, char **argv, struct rest *rest) {
     char *all = ff__text("%s", help);
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        char *more = ff__text("%s\n  %-8s %s", all, commands[i].name, commands[i].summary);
-        free(all);
-        all = more;
-    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        all = ff__text_add(all, "\n  %-8s %s", commands[i].name, commands[i].summary);
     const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", all, NULL, NULL, NULL};
     int status = ff__arguments_parse(&argp, argc, argv, ARGP_IN_ORDER, rest);
     free(all);

@@ -83,9 +83,7 @@ static const char *help_of(const struct option_row *row, struct ff__options *opt
                      : ff__text("%s", row->help);
     for (const char *before = " (default: "; next && *next; before = ", ") {
         int length = (int)strcspn(next, ",");
-        char *longer = ff__text("%s%s%.*s", text, before, length, next);
-        free(text);
-        text = longer;
+        text = ff__text_add(text, "%s%.*s", before, length, next);
         next += length + (next[length] == ',');
     }
     keep(options, text);

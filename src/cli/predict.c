@@ -110,12 +110,7 @@ static void show(const char *name, const struct ff__score *score) {
     ff__table_init(&table, "lrrrrrr");
     ff__table_cells(&table, "", "top-1", "F1", "top-10", "majority", "unknown", "no page", NULL);
     ff__table_cell(&table, "%s", name);
-    ff__table_cell(&table, "%.4f", score->top1);
-    ff__table_cell(&table, "%.4f", score->f1);
-    ff__table_cell(&table, "%.4f", score->top10);
-    ff__table_cell(&table, "%.4f", score->majority);
-    ff__table_cell(&table, "%.4f", score->escape);
-    ff__table_cell(&table, "%.4f", score->no_page);
+    ff__score_cells(&table, score);
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
 }

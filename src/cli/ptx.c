@@ -77,11 +77,8 @@ static uint32_t list_archs(const struct ff__ptx_images *images, uint32_t archs[A
 static int none_wanted(const char *path, const struct ff__ptx_images *images) {
     uint32_t archs[ARCHS], count = list_archs(images, archs);
     char *names = ff__text("%s", "");
-    for (uint32_t i = 0; i < count; i++) {
-        char *more = ff__text("%s%s sm_%u", names, i == 0 ? ", for" : ",", archs[i]);
-        free(names);
-        names = more;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        names = ff__text_add(names, "%s sm_%u", i == 0 ? ", for" : ",", archs[i]);
     int status = ff__complain(FF__EXIT_FAILURE, "%s: no such image; it has %u%s", path,
                               images->count, names);
     free(names);
@@ -90,22 +87,11 @@ static int none_wanted(const char *path, const struct ff__ptx_images *images) {
 
 /* ---- what is written of one image ---- */
 
-struct text {
-    const char *bytes;
-    size_t size;
-};
-
-static int print_text(FILE *stream, const void *self) {
-    const struct text *text = self;
-    errno = 0;
-    if (fwrite(text->bytes, 1, text->size, stream) == text->size)
-        return 0;
-    return errno ? -errno : -EIO;
-}
-
-static int write_text(const char *path, const struct text *text) {
+static int write_text(const char *path, const char *bytes, size_t size) {
     bool to_stdout = strcmp(path, "-") == 0;
-    int status = to_stdout ? print_text(stdout, text) : ff__file_write(path, print_text, text);
+    const struct ff__file_bytes all = {bytes, size};
+    int status = to_stdout ? ff__file_print_bytes(stdout, &all)
+                           : ff__file_write(path, ff__file_print_bytes, &all);
     return status ? ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s",
                                  to_stdout ? "to standard output" : path, strerror(-status))
                   : 0;
@@ -130,14 +116,13 @@ static int write_one(const char *path, const struct ff__image *image, const char
                                  struct ff_error *error)) {
     struct ff_error error = {""};
     char *bytes;
-    struct text text = {NULL, 0};
+    size_t size;
     if (!to)
         return 0;
-    int status = make(image, &bytes, &text.size, &error);
+    int status = make(image, &bytes, &size, &error);
     if (status)
         return ff__complain(FF__EXIT_FAILURE, "%s: %s", path, error.message);
-    text.bytes = bytes;
-    status = write_text(to, &text);
+    status = write_text(to, bytes, size);
     free(bytes);
     return status;
 }

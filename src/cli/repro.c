@@ -68,11 +68,8 @@ static const struct ff__repro *find_repro(const char *name) {
 
 static int complain_unknown(const char *name) {
     char *all = ff__text("%s", "");
-    for (size_t i = 0; i < REPRO_COUNT; i++) {
-        char *longer = ff__text("%s%s%s", all, i ? ", " : "", repros[i]->name);
-        free(all);
-        all = longer;
-    }
+    for (size_t i = 0; i < REPRO_COUNT; i++)
+        all = ff__text_add(all, "%s%s", i ? ", " : "", repros[i]->name);
     if (name)
         ff__complain(0, "there is no paper '%s'; there are: %s, or a FILE.json", name, all);
     else

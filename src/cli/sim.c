@@ -218,17 +218,15 @@ static int read_budgets(const struct ff__options *options, struct ff__sweep *swe
 
 static int read_names(const struct ff__options *options, struct ff__sweep *sweep) {
     struct ff_error error;
-    char *all = NULL;
-    for (int i = 0; i < options->word_count; i++) {
-        if (sweep->traces) {
+    char *all = ff__text("%s", "");
+    for (int i = 0; i < options->word_count; i++)
+        if (sweep->traces)
             ff__words_add(&sweep->matrix.subjects, ff__text("%s", options->words[i]));
-            continue;
-        }
-        char *longer = ff__text("%s%s%s", all ? all : "", all ? "," : "", options->words[i]);
-        free(all);
-        all = longer;
-    }
-    int status = all ? ff__specs_split(all, &sweep->matrix.subjects, &error) : 0;
+        else
+            all = ff__text_add(all, "%s%s", i ? "," : "", options->words[i]);
+    int status = options->word_count > 0 && !sweep->traces
+                     ? ff__specs_split(all, &sweep->matrix.subjects, &error)
+                     : 0;
     free(all);
     if (status)
         return ff__complain(FF__EXIT_USAGE, "%s", error.message);

@@ -153,15 +153,6 @@ static void run_cells(struct ff__table *table, const json_t *run) {
                     ff__json_text_of(run, "options"), NULL);
 }
 
-static void number_cell(struct ff__table *table, const char *format, double value) {
-    char text[32] = "-";
-    if (isfinite(value)) {
-        int decimals = format[0] - '0';
-        snprintf(text, sizeof text, "%.*f", decimals, value);
-    }
-    ff__table_cell(table, "%s", text);
-}
-
 static void show_runs(const json_t *runs) {
     struct ff__table table;
     size_t i;
@@ -174,10 +165,10 @@ static void show_runs(const json_t *runs) {
         if (json_object_get(run, "failure"))
             ff__table_cell(&table, "failed");
         else
-            number_cell(&table, "6", ff__json_number_of(run, "seconds"));
-        number_cell(&table, "0", ff__json_number_of(run, "faults"));
-        number_cell(&table, "1", ff__json_number_of(run, "bytes_in") / MIB);
-        number_cell(&table, "1", ff__json_number_of(run, "bytes_out") / MIB);
+            ff__table_value(&table, 6, ff__json_number_of(run, "seconds"), "");
+        ff__table_value(&table, 0, ff__json_number_of(run, "faults"), "");
+        ff__table_value(&table, 1, ff__json_number_of(run, "bytes_in") / MIB, "");
+        ff__table_value(&table, 1, ff__json_number_of(run, "bytes_out") / MIB, "");
     }
     ff__table_print(&table, stdout, 0);
     ff__table_fini(&table);
@@ -281,11 +272,11 @@ static void show_differences(const struct differences *all) {
         if (json_is_true(json_object_get(pair, "same")))
             continue;
         run_cells(&table, pair);
-        number_cell(&table, "6", ff__json_number_of(older, "seconds"));
-        number_cell(&table, "6", ff__json_number_of(newer, "seconds"));
-        number_cell(&table, "3", ff__json_number_of(pair, "ratio"));
-        number_cell(&table, "0", ff__json_number_of(older, "faults"));
-        number_cell(&table, "0", ff__json_number_of(newer, "faults"));
+        ff__table_value(&table, 6, ff__json_number_of(older, "seconds"), "");
+        ff__table_value(&table, 6, ff__json_number_of(newer, "seconds"), "");
+        ff__table_value(&table, 3, ff__json_number_of(pair, "ratio"), "");
+        ff__table_value(&table, 0, ff__json_number_of(older, "faults"), "");
+        ff__table_value(&table, 0, ff__json_number_of(newer, "faults"), "");
     }
     if (all->same < count)
         ff__table_print(&table, stdout, 0);

@@ -97,15 +97,6 @@ struct results {
     struct ff__score sum;
 };
 
-static void show_score(struct ff__table *table, const struct ff__score *score) {
-    ff__table_cell(table, "%.4f", score->top1);
-    ff__table_cell(table, "%.4f", score->f1);
-    ff__table_cell(table, isnan(score->top10) ? "-" : "%.4f", score->top10);
-    ff__table_cell(table, "%.4f", score->majority);
-    ff__table_cell(table, "%.4f", score->escape);
-    ff__table_cell(table, "%.4f", score->no_page);
-}
-
 /* What was trained; no parameters and batches: it has no network. */
 struct trained {
     const char *subject, *network;
@@ -126,27 +117,8 @@ static void add(struct results *results, const struct trained *trained,
     ff__table_cell(&results->table, "%u", trained->classes);
     ff__table_cell(&results->table, has_network ? "%zu" : "-", trained->params);
     ff__table_cell(&results->table, has_network ? "%u" : "-", trained->batches);
-    show_score(&results->table, score);
-    results->sum.top1 += score->top1;
-    results->sum.f1 += score->f1;
-    results->sum.top10 += score->top10;
-    results->sum.majority += score->majority;
-    results->sum.escape += score->escape;
-    results->sum.no_page += score->no_page;
-}
-
-/* Means over the programs, which are what the paper states. */
-static void show_mean(struct results *results, unsigned count) {
-    const struct ff__score mean = {
-        .top1 = results->sum.top1 / count,
-        .f1 = results->sum.f1 / count,
-        .top10 = results->sum.top10 / count,
-        .majority = results->sum.majority / count,
-        .escape = results->sum.escape / count,
-        .no_page = results->sum.no_page / count,
-    };
-    ff__table_cells(&results->table, "mean", "", "", "", NULL);
-    show_score(&results->table, &mean);
+    ff__score_cells(&results->table, score);
+    ff__score_add(&results->sum, score, 1);
 }
 
 static int learn_online(const struct training_plan *plan, const struct ff__corpus *corpus,
@@ -227,8 +199,12 @@ static int train_all(const struct training_plan *plan, const char *subject,
         return train_on(plan, 0, all, subject, results);
     for (unsigned i = 0; i < all && !status; i++)
         status = train_on(plan, i, 1, plan->data.workloads.items[i], results);
-    if (!status && all > 1)
-        show_mean(results, all);
+    if (!status && all > 1) { /* means over the programs, which are what the paper states */
+        struct ff__score mean = {0};
+        ff__score_add(&mean, &results->sum, 1.0 / all);
+        ff__table_cells(&results->table, "mean", "", "", "", NULL);
+        ff__score_cells(&results->table, &mean);
+    }
     return status;
 }
 

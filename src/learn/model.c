@@ -197,13 +197,9 @@ static void pass_all(struct bytes *bytes, struct ff__model *model, uint32_t capa
 
 /* ---- writing ---- */
 
-static int print(FILE *stream, const void *self) {
-    const struct bytes *bytes = self;
-    return fwrite(bytes->at, 1, bytes->used, stream) == bytes->used ? 0 : -errno;
-}
-
 static int put_file(const char *path, const struct bytes *bytes, struct ff_error *error) {
-    int status = ff__file_write(path, print, bytes);
+    const struct ff__file_bytes all = {bytes->at, bytes->used};
+    int status = ff__file_write(path, ff__file_print_bytes, &all);
     return status ? ff__fail(error, status, "%s: %s", path, strerror(-status)) : 0;
 }
 

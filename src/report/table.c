@@ -2,6 +2,7 @@
 
 #include "report/text.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,6 +33,13 @@ void ff__table_cell(struct ff__table *table, const char *format, ...) {
     va_start(args, format);
     add(table, ff__text_v(format, args));
     va_end(args);
+}
+
+void ff__table_value(struct ff__table *table, unsigned decimals, double value, const char *unit) {
+    if (isfinite(value))
+        ff__table_cell(table, "%.*f%s", (int)decimals, value, unit);
+    else
+        ff__table_cell(table, "-");
 }
 
 void ff__table_cells(struct ff__table *table, ...) {

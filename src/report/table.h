@@ -22,6 +22,9 @@ void ff__table_fini(struct ff__table *table);
 void ff__table_cell(struct ff__table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A number with so many decimals and its unit; "-" if it is none. */
+void ff__table_value(struct ff__table *table, unsigned decimals, double value, const char *unit);
+
 /* Several cells at once; the list ends with NULL. */
 void ff__table_cells(struct ff__table *table, ...) __attribute__((sentinel));
 

@@ -27,6 +27,16 @@ char *ff__text(const char *format, ...) {
     return text;
 }
 
+char *ff__text_add(char *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *more = ff__text_v(format, args), *all = ff__text("%s%s", text, more);
+    va_end(args);
+    free(text);
+    free(more);
+    return all;
+}
+
 void ff__words_add(struct ff__words *words, char *owned) {
     words->items = ff__must(realloc(words->items, (words->count + 1) * sizeof *words->items));
     words->items[words->count++] = owned;

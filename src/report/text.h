@@ -14,6 +14,9 @@ void *ff__must(void *memory);
 char *ff__text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *ff__text_v(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
+/* With more behind it; takes over `text`. */
+char *ff__text_add(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 struct ff__words {
     char **items;
     unsigned count;

@@ -8,17 +8,11 @@
 /* ---- cells ---- */
 
 void ff__ratio_cell(struct ff__table *table, double value) {
-    if (isfinite(value))
-        ff__table_cell(table, "%.2fx", value);
-    else
-        ff__table_cell(table, "-");
+    ff__table_value(table, 2, value, "x");
 }
 
 void ff__share_cell(struct ff__table *table, double value) {
-    if (isfinite(value))
-        ff__table_cell(table, "%.1f %%", 100 * value);
-    else
-        ff__table_cell(table, "-");
+    ff__table_value(table, 1, 100 * value, " %");
 }
 
 void ff__paired_cell(struct ff__table *table, struct ff__paired paired) {

@@ -21,9 +21,7 @@ static int add(struct ff__words *specs, const char *piece, struct ff_error *erro
     if (specs->count == 0)
         return ff__fail(error, -EINVAL, "'%s' must follow the name that it is for", piece);
     char **last = &specs->items[specs->count - 1];
-    char *longer = ff__text("%s%c%s", *last, strchr(*last, ':') ? ',' : ':', piece);
-    free(*last);
-    *last = longer;
+    *last = ff__text_add(*last, "%c%s", strchr(*last, ':') ? ',' : ':', piece);
     return 0;
 }
 

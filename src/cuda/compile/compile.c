@@ -296,11 +296,6 @@ static int read_file(const char *path, struct read_text *out) {
     return whole ? 0 : ff__complain(FF__EXIT_FAILURE, "%s: cannot be read", path);
 }
 
-static int print(FILE *stream, const void *self) {
-    const struct read_text *text = self;
-    return fwrite(text->bytes, 1, text->size, stream) == text->size ? 0 : -EIO;
-}
-
 static int make_fatbin(const char *ptx, const char *fatbin) {
     struct read_text text = {NULL, 0}, image = {NULL, 0};
     struct ff_error error = {""};
@@ -308,7 +303,8 @@ static int make_fatbin(const char *ptx, const char *fatbin) {
     if (!status && ff__fatbin_make(text.bytes, text.size, &image.bytes, &image.size, &error))
         status = ff__complain(FF__EXIT_FAILURE, "%s: %s", ptx, error.message);
     if (!status) {
-        int written = ff__file_write(fatbin, print, &image);
+        const struct ff__file_bytes all = {image.bytes, image.size};
+        int written = ff__file_write(fatbin, ff__file_print_bytes, &all);
         if (written)
             status = ff__complain(FF__EXIT_FAILURE, "%s: %s", fatbin, strerror(-written));
     }

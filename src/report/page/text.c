@@ -57,14 +57,6 @@ static void size_cell(struct ff__table *table, double bytes) {
     ff__table_cell(table, "%s", bytes >= 0 ? ff__size_text(text, (uint64_t)bytes) : "-");
 }
 
-static void number_cell(struct ff__table *table, const char *unit, unsigned decimals,
-                        double value) {
-    if (isfinite(value))
-        ff__table_cell(table, "%.*f%s", (int)decimals, value, unit);
-    else
-        ff__table_cell(table, "-");
-}
-
 static void name_cell(struct ff__table *table, const json_t *row, const char *member,
                       const char *kind) {
     const char *name = text_of(row, member, NULL);
@@ -162,9 +154,9 @@ static void print_moved(FILE *out, const char *title, const char *member, const 
         if (i >= ROWS)
             break;
         name_cell(&table, row, member, kind);
-        number_cell(&table, "", 0, ff__json_number_of(row, "launches"));
-        number_cell(&table, "", 0, ff__json_number_of(row, "faults"));
-        number_cell(&table, "", 0, ff__json_number_of(row, "refaults"));
+        ff__table_value(&table, 0, ff__json_number_of(row, "launches"), "");
+        ff__table_value(&table, 0, ff__json_number_of(row, "faults"), "");
+        ff__table_value(&table, 0, ff__json_number_of(row, "refaults"), "");
         size_cell(&table, ff__json_number_of(row, "bytes_in"));
         size_cell(&table, ff__json_number_of(row, "bytes_back"));
         size_cell(&table, ff__json_number_of(row, "bytes_out"));
@@ -210,15 +202,15 @@ static void bar_cell(struct ff__table *table, double part) {
 static void run_cells(struct ff__table *table, const json_t *run, double slowest) {
     double seconds = ff__json_number_of(run, "seconds"), low = ff__json_number_of(run, "min");
     ff__table_cells(table, text_of(run, "system", "-"), text_of(run, "share", "-"), NULL);
-    number_cell(table, "", 4, seconds);
+    ff__table_value(table, 4, seconds, "");
     bar_cell(table, seconds / slowest);
     if (isfinite(low))
         ff__table_cell(table, "%.4f-%.4f", low, ff__json_number_of(run, "max"));
     else
         ff__table_cell(table, "-");
-    number_cell(table, "x", 2, ff__json_number_of(run, "slowdown"));
-    number_cell(table, " %", 0, 100 * ff__json_number_of(run, "of_bound"));
-    number_cell(table, "", 0, ff__json_number_of(run, "faults"));
+    ff__table_value(table, 2, ff__json_number_of(run, "slowdown"), "x");
+    ff__table_value(table, 0, 100 * ff__json_number_of(run, "of_bound"), " %");
+    ff__table_value(table, 0, ff__json_number_of(run, "faults"), "");
     size_cell(table, ff__json_number_of(run, "bytes_in"));
     size_cell(table, ff__json_number_of(run, "bytes_out"));
     ff__table_cell(table, "%s", text_of(run, "reason", ""));

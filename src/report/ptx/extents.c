@@ -212,17 +212,15 @@ static char *name_of(const struct extent_fit *fit, uint32_t i) {
     return i < GRID ? ff__text("%s", grid_names[i]) : ff__text("arg%u", fit->argument[i]);
 }
 
-/* Adds "+ factor*name*other"; `text` is freed. */
+/* Adds "+ factor*name*other"; takes over `text`. */
 static char *add_term(char *text, int64_t factor, const char *name, const char *other) {
     bool is_first = text[0] == '\0';
     const char *sign = factor < 0 ? (is_first ? "-" : " - ") : is_first ? "" : " + ";
     uint64_t size = factor < 0 ? 0 - (uint64_t)factor : (uint64_t)factor;
-    char *more = size == 1 && name[0]
-                     ? ff__text("%s%s%s%s%s", text, sign, name, other[0] ? "*" : "", other)
-                     : ff__text("%s%s%" PRIu64 "%s%s%s%s", text, sign, size, name[0] ? "*" : "",
-                                name, other[0] ? "*" : "", other);
-    free(text);
-    return more;
+    text = size == 1 && name[0]
+               ? ff__text_add(text, "%s%s", sign, name)
+               : ff__text_add(text, "%s%" PRIu64 "%s%s", sign, size, name[0] ? "*" : "", name);
+    return ff__text_add(text, "%s%s", other[0] ? "*" : "", other);
 }
 
 static char *text_of(const struct extent_fit *fit, const struct polynomial *p) {

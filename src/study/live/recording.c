@@ -1,10 +1,9 @@
 /* A recording of a program's touches, and the lower bounds from it. */
+#include "base/new_file.h"
 #include "report/progress.h"
 #include "study/live/compare.h"
 #include "study/live/copy_rate.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -98,20 +97,6 @@ static void run_recorded(struct ff__comparison *comparison, unsigned program, co
     ff__summary_free(&trial.summary);
 }
 
-/* A name of its own for a recording. 0 or a negative errno. */
-static int place_trace(char trace[PATH_MAX]) {
-    const char *folder = getenv("TMPDIR");
-    int length = snprintf(trace, PATH_MAX, "%s/farfault-XXXXXX",
-                          folder && folder[0] == '/' ? folder : "/tmp");
-    int fd = length < PATH_MAX ? mkostemp(trace, O_CLOEXEC) : -1;
-    if (length >= PATH_MAX)
-        return -ENAMETOOLONG;
-    if (fd < 0)
-        return -errno;
-    close(fd);
-    return 0;
-}
-
 /* What a program leaves that was killed before its trace had its name. */
 static void remove_trace(const char *trace) {
     char pattern[PATH_MAX + 8];
@@ -130,7 +115,7 @@ void ff__limits_learn(struct ff__comparison *comparison, unsigned program) {
     char trace[PATH_MAX];
     ff__progress_start(&progress, 1);
     ff__progress_show(&progress, "%s: lower bound", comparison->programs.items[program].name);
-    int status = place_trace(trace);
+    int status = ff__file_temporary(trace);
     if (status) {
         snprintf(limits->reason, sizeof limits->reason, "cannot make a temporary file: %s",
                  strerror(-status));

@@ -140,10 +140,7 @@ static void mean_line(void *self, const struct ff__matrix_place *place) {
     char moved[FF__QUANTITY];
     ff__table_cells(table, place->system_name, place->share, NULL);
     ff__ratio_cell(table, mean.faster);
-    if (mean.count)
-        ff__table_cell(table, "%.0f %%", 100 / mean.slowdown);
-    else
-        ff__table_cell(table, "-");
+    ff__table_value(table, 0, 100 / mean.slowdown, " %");
     if (ff__matrix_pairs(matrix))
         ff__paired_cell(table, ff__matrix_paired(matrix, 0, matrix->subjects.count, place));
     if (comparison->bound)

@@ -316,9 +316,7 @@ static int complain_no_part(const struct file_repro *work) {
         const char *part = ff__json_text_of(table, "part");
         if (ff__repro_has_word(all, part))
             continue;
-        char *longer = ff__text("%s%s%s", all, *all ? "," : "", part);
-        free(all);
-        all = longer;
+        all = ff__text_add(all, "%s%s", *all ? "," : "", part);
     }
     const char *parts = work->paper.plan->parts;
     int status = ff__complain(FF__EXIT_USAGE, "--parts: '%s' names no part; there are: %s",

@@ -5,13 +5,15 @@
 
 #include "study/repro/repro.h"
 
+#include <limits.h>
+
 #define FF__HLSH_GPU "gtx1080ti" /* the paper's Table 9 */
 /* Without a folder for models, the Transformer, which takes ten times as long as any other, is
  * trained with so many times fewer batches. */
 #define FF__HLSH_SHORTER 5u
 
 struct ff__pretrained {
-    char file[256]; /* "": there is none yet */
+    char file[PATH_MAX]; /* "": there is none yet */
     uint32_t checksum;
 };
 

@@ -109,28 +109,23 @@ static bool is_asked_for(const struct ff__repro_plan *plan, const json_t *table)
                               part[0] ? part : "predictors");
 }
 
-static int plan_table(struct hlsh_predict_repro *work, const json_t *table) {
-    size_t i;
-    const json_t *row;
-    json_array_foreach(json_object_get(table, "rows"), i, row) {
-        const char *only = ff__json_text_of(row, "only");
-        const char *wrong = !candidate_of(work, row)->type         ? "network"
-                            : only[0] && hidden_without(only) == 0 ? "feature"
-                                                                   : NULL;
-        if (wrong)
-            return ff__complain(FF__EXIT_FAILURE, "published/hlsh_predict.json: %s: unknown %s",
-                                ff__json_text_of(table, "id"), wrong);
-    }
-    return 0;
+static int check_row(struct hlsh_predict_repro *work, const json_t *table, const json_t *row) {
+    const char *only = ff__json_text_of(row, "only");
+    const char *wrong = !candidate_of(work, row)->type         ? "network"
+                        : only[0] && hidden_without(only) == 0 ? "feature"
+                                                               : NULL;
+    return wrong ? ff__complain(FF__EXIT_FAILURE, "published/hlsh_predict.json: %s: unknown %s",
+                                ff__json_text_of(table, "id"), wrong)
+                 : 0;
 }
 
 static int plan_all(struct hlsh_predict_repro *work, const json_t *published) {
-    size_t i;
-    const json_t *table;
+    size_t i, j;
+    const json_t *table, *row;
     int status = 0;
-    json_array_foreach(json_object_get(published, "tables"), i,
-                       table) if (!status && is_asked_for(work->plan, table)) status =
-        plan_table(work, table);
+    json_array_foreach(json_object_get(published, "tables"), i, table) json_array_foreach(
+        json_object_get(table, "rows"), j, row) if (!status && is_asked_for(work->plan, table))
+        status = check_row(work, table, row);
     return status;
 }
 
@@ -299,28 +294,15 @@ static double metric_of(const struct measured_network *candidate, const char *me
     return found->good && strcmp(metric, "memory") == 0 ? found->params + found->work : (double)NAN;
 }
 
-/* Takes over `name`. */
-static char *longer(char *name, const char *what) {
-    char *both = ff__text("%s, %s", name, what);
-    free(name);
-    return both;
-}
-
 static char *name_of(const json_t *row, const struct measured_network *candidate) {
     char *name = ff__text("%s %s", candidate->program, candidate->type->name);
     if (json_object_get(row, "cluster"))
-        name = longer(name, ff__cluster_name(candidate->by));
-    if (json_object_get(row, "distance")) {
-        char *distance = ff__text("%u ahead", candidate->distance);
-        name = longer(name, distance);
-        free(distance);
-    }
-    if (candidate->only[0]) {
-        char *only = ff__text("only %s", candidate->only);
-        name = longer(name, only);
-        free(only);
-    }
-    return candidate->shuffled ? longer(name, "shuffled") : name;
+        name = ff__text_add(name, ", %s", ff__cluster_name(candidate->by));
+    if (json_object_get(row, "distance"))
+        name = ff__text_add(name, ", %u ahead", candidate->distance);
+    if (candidate->only[0])
+        name = ff__text_add(name, ", only %s", candidate->only);
+    return candidate->shuffled ? ff__text_add(name, ", shuffled") : name;
 }
 
 static void make_table(json_t *tables, struct hlsh_predict_repro *work, const json_t *published,

@@ -4,18 +4,15 @@
 #include "base/new_file.h"
 #include "learn/finetune.h"
 #include "report/complain.h"
+#include "report/file.h"
 #include "study/find.h"
 #include "study/repro/training_data.h"
 #include "study/specs.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define DISTANCE 30u
 
@@ -61,39 +58,9 @@ static int train_model(const struct training *work) {
     return status;
 }
 
-/* The bytes of the model's file, which the caller frees; NULL: errno says why. */
-static void *read_model(const struct training *work, size_t *size) {
-    struct stat about;
-    void *bytes = NULL;
-    int fd = open(work->out->file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &about) == 0) {
-        bytes = ff__must(malloc((size_t)about.st_size + 1));
-        *size = (size_t)about.st_size;
-        if (read(fd, bytes, *size) != about.st_size) {
-            free(bytes);
-            bytes = NULL;
-        }
-    }
-    close(fd);
-    return bytes;
-}
-
-struct file_bytes {
-    const void *start;
-    size_t size;
-};
-
-static int print_bytes(FILE *stream, const void *self) {
-    const struct file_bytes *bytes = self;
-    fwrite(bytes->start, 1, bytes->size, stream);
-    return 0;
-}
-
 static int write_model(const struct training *work, const void *start, size_t size) {
-    const struct file_bytes bytes = {start, size};
-    int status = ff__file_write(work->out->file, print_bytes, &bytes);
+    const struct ff__file_bytes bytes = {start, size};
+    int status = ff__file_write(work->out->file, ff__file_print_bytes, &bytes);
     return status ? ff__complain(FF__EXIT_FAILURE, "%s: %s", work->out->file, strerror(-status))
                   : 0;
 }
@@ -109,32 +76,20 @@ static int train_or_take(const struct training *work) {
                                       .data =
                                           ff__crc32c(work->steps, &work->gpu, sizeof work->gpu)};
     struct ff_error error;
+    struct ff__file model = {NULL, 0};
     size_t size = 0;
     void *kept = store ? ff__store_find(store, &key, &size) : NULL;
     int status = kept ? write_model(work, kept, size) : train_model(work);
-    void *bytes = status ? NULL : read_model(work, &size);
-    if (!status && !bytes)
-        status = ff__complain(FF__EXIT_FAILURE, "%s: %s", work->out->file, strerror(errno));
     if (!status)
-        work->out->checksum = ff__crc32c(0, bytes, size);
-    if (!status && !kept && store && ff__store_add(store, &key, (double)NAN, bytes, size, &error))
+        status = ff__file_read(work->out->file, &model);
+    if (!status)
+        work->out->checksum = ff__crc32c(0, model.bytes, model.size);
+    if (!status && !kept && store &&
+        ff__store_add(store, &key, (double)NAN, model.bytes, model.size, &error))
         ff__complain(0, "the pre-trained model could not be kept: %s", error.message);
-    free(bytes);
+    free(model.bytes);
     free(kept);
     return status;
-}
-
-static int make_file(struct ff__pretrained *model) {
-    const char *temporary = getenv("TMPDIR");
-    int length = snprintf(model->file, sizeof model->file, "%s/farfault-hlsh-XXXXXX",
-                          temporary ? temporary : P_tmpdir);
-    if (length >= (int)sizeof model->file)
-        return ff__complain(FF__EXIT_FAILURE, "TMPDIR: too long a name");
-    int file = mkstemp(model->file);
-    if (file < 0)
-        return ff__complain(FF__EXIT_FAILURE, "%s: %s", model->file, strerror(errno));
-    close(file);
-    return 0;
 }
 
 int ff__hlsh_pretrain(const struct ff__repro_plan *plan, struct ff__pretrained *model) {
@@ -146,9 +101,12 @@ int ff__hlsh_pretrain(const struct ff__repro_plan *plan, struct ff__pretrained *
         return ff__complain(FF__EXIT_FAILURE,
                             "published/hlsh.json: pretraining_steps: must be a number of steps");
     int status = ff__find_gpu(FF__HLSH_GPU, FF__EXIT_FAILURE, &work.gpu);
-    if (!status)
-        status = make_file(model);
-    return status ? status : train_or_take(&work);
+    if (status)
+        return status;
+    status = ff__file_temporary(model->file);
+    return status ? ff__complain(FF__EXIT_FAILURE, "cannot make a temporary file: %s",
+                                 strerror(-status))
+                  : train_or_take(&work);
 }
 
 void ff__hlsh_pretrained_remove(const struct ff__pretrained *model) {

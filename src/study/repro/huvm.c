@@ -34,24 +34,17 @@ struct huvm_run {
     char reason[sizeof((struct ff_error *)0)->message]; /* why it failed; empty: it did not */
 };
 
-struct huvm_metric;
-
-/* A row of a table: what a metric makes of two runs, for one job. */
-struct huvm_row {
-    char *table, *name;
-    const char *what;
-    unsigned slow, fast, job;
-    double paper;
-    const struct huvm_metric *metric;
-};
+/* What the abstract compares with, "the prior approach"; it does not say which of the two that is.
+ */
+static const char *const bases[] = {STOCK, PREEVICT};
 
 struct huvm_repro {
     struct ff__machine machine;
     uint64_t seed, memory; /* bytes of each device */
     uint32_t published;    /* checksum of the published file, which describes machine and jobs */
     struct huvm_run *runs;
-    struct huvm_row *rows;
-    unsigned run_count, row_count;
+    unsigned run_count;
+    double most[COUNT_OF(bases)]; /* gain over each of all cases; NaN: none is asked for */
 };
 
 /* ---- a run ---- */
@@ -256,7 +249,7 @@ static const struct huvm_metric *metric_of(const json_t *table) {
     return &metrics[0];
 }
 
-/* ---- the tables of the published file ---- */
+/* ---- tables ---- */
 
 static double number_or(const json_t *object, const char *name, double other) {
     double number = ff__json_number_of(object, name);
@@ -281,106 +274,99 @@ static char *name_of(const json_t *table, const json_t *job, const json_t *row) 
     return ff__text("%s%s%s", ff__json_text_of(job, "name"), *own ? ", " : "", own);
 }
 
-static void plan_row(struct huvm_repro *work, const json_t *the_case, const json_t *table,
-                     unsigned job, const json_t *row) {
+static bool is_variant(const json_t *the_case) {
+    return json_is_true(json_object_get(the_case, "variant"));
+}
+
+/* Whether a row is one of the gains of the abstract. */
+static void note_gain(struct huvm_repro *work, const struct huvm_run *slow,
+                      const struct huvm_run *fast, double gain) {
+    for (unsigned i = 0; i < COUNT_OF(bases); i++)
+        if (!is_variant(fast->the_case) && strcmp(slow->system, bases[i]) == 0 &&
+            strcmp(fast->system, OURS) == 0 && fast->footprint == 1 && fast->share == 100)
+            work->most[i] = fmax(work->most[i], gain);
+}
+
+static void make_row(struct huvm_repro *work, const json_t *the_case, const json_t *table,
+                     unsigned job, const json_t *row, json_t *out) {
     const json_t *description = json_array_get(json_object_get(the_case, "jobs"), job);
     double paper = ff__json_number_of(description, ff__json_text_of(row, "paper"));
     const char *over = ff__json_text_of(row, "over");
-    unsigned slow = side_of(work, the_case, row, false), fast = side_of(work, the_case, row, true);
-    work->rows = ff__must(realloc(work->rows, (work->row_count + 1) * sizeof *work->rows));
-    work->rows[work->row_count++] =
-        (struct huvm_row){.table = ff__text("%s%s", ff__json_text_of(the_case, "id"),
-                                            ff__json_text_of(table, "suffix")),
-                          .name = name_of(table, description, row),
-                          .what = ff__json_text_of(table, "what"),
-                          .slow = slow,
-                          .fast = fast,
-                          .job = job,
-                          .paper = *over ? paper / ff__json_number_of(description, over) : paper,
-                          .metric = metric_of(table)};
+    const struct huvm_metric *metric = metric_of(table);
+    unsigned slow_run = side_of(work, the_case, row, false),
+             fast_run = side_of(work, the_case, row, true);
+    const struct huvm_run *slow = &work->runs[slow_run], *fast = &work->runs[fast_run];
+    double ours = metric->of(&slow->found, &fast->found, job);
+    char *name = name_of(table, description, row);
+    ff__repro_row(out, name, *over ? paper / ff__json_number_of(description, over) : paper, ours);
+    free(name);
+    if (metric->of == faster)
+        note_gain(work, slow, fast, ours);
 }
 
 /* Of all jobs, or of the first one. */
-static void plan_table(struct huvm_repro *work, const json_t *the_case, const json_t *table) {
+static void make_table(struct huvm_repro *work, const json_t *the_case, const json_t *table,
+                       json_t *tables) {
     bool all = json_is_true(json_object_get(table, "jobs"));
     size_t count = json_array_size(json_object_get(the_case, "jobs")), i;
     const json_t *row;
+    char *id =
+        ff__text("%s%s", ff__json_text_of(the_case, "id"), ff__json_text_of(table, "suffix"));
+    json_t *out = ff__repro_table(tables, id, ff__json_text_of(table, "what"));
     for (unsigned job = 0; job < (all ? count : 1); job++)
         json_array_foreach(json_object_get(table, "rows"), i, row)
-            plan_row(work, the_case, table, job, row);
+            make_row(work, the_case, table, job, row, out);
+    free(id);
 }
 
 static bool is_asked_for(const struct ff__repro_plan *plan, const char *part) {
     return !plan->parts || ff__repro_has_word(plan->parts, part);
 }
 
-static bool is_variant(const json_t *the_case) {
-    return json_is_true(json_object_get(the_case, "variant"));
-}
-
 /* A table without a part is in that of the case; of variants there are no others. */
-static void plan_case(struct huvm_repro *work, const struct ff__repro_plan *plan,
-                      const char *tables, const json_t *the_case) {
+static void make_case(struct huvm_repro *work, const struct ff__repro_plan *plan,
+                      const char *of_case, const json_t *the_case, json_t *tables) {
     size_t i;
     const json_t *table;
-    json_array_foreach(json_object_get(plan->published, tables), i, table) {
+    json_array_foreach(json_object_get(plan->published, of_case), i, table) {
         const char *part = ff__json_text_of(table, "part");
         if (is_asked_for(plan, *part ? part : ff__json_text_of(the_case, "part")) &&
             !(*part && is_variant(the_case)))
-            plan_table(work, the_case, table);
+            make_table(work, the_case, table, tables);
     }
 }
 
-/* ---- tables ---- */
-
-static double value_of(const struct huvm_repro *work, const struct huvm_row *row) {
-    return row->metric->of(&work->runs[row->slow].found, &work->runs[row->fast].found, row->job);
-}
-
-static void make_tables(const struct huvm_repro *work, json_t *tables) {
-    json_t *table = NULL;
-    for (unsigned i = 0; i < work->row_count; i++) {
-        const struct huvm_row *row = &work->rows[i];
-        if (i == 0 || strcmp(row->table, work->rows[i - 1].table) != 0)
-            table = ff__repro_table(tables, row->table, row->what);
-        ff__repro_row(table, row->name, row->paper, value_of(work, row));
-    }
-}
-
-/* The most of the gains of all cases, as the abstract has it, "compared to the prior approach"; it
- * does not say which of the two that is. */
 static void add_most(const struct huvm_repro *work, const struct ff__repro_plan *plan,
                      json_t *tables) {
-    static const char *const bases[] = {STOCK, PREEVICT};
     json_t *table = NULL;
     for (unsigned i = 0; i < COUNT_OF(bases); i++) {
-        double most = (double)NAN;
-        for (unsigned r = 0; r < work->row_count; r++) {
-            const struct huvm_row *row = &work->rows[r];
-            const struct huvm_run *slow = &work->runs[row->slow], *fast = &work->runs[row->fast];
-            if (row->metric->of == faster && !is_variant(fast->the_case) &&
-                strcmp(slow->system, bases[i]) == 0 && strcmp(fast->system, OURS) == 0 &&
-                fast->footprint == 1 && fast->share == 100)
-                most = fmax(most, value_of(work, row));
-        }
-        if (isnan(most)) /* no case is asked for */
+        if (isnan(work->most[i]))
             continue;
         if (!table)
             table =
                 ff__repro_table(tables, "abstract", "times faster than another system, at most");
-        ff__repro_row(table, bases[i], ff__json_number_of(plan->published, "most"), most);
+        ff__repro_row(table, bases[i], ff__json_number_of(plan->published, "most"), work->most[i]);
     }
+}
+
+/* Called twice: at first, to nowhere, tables say what has to be run. */
+static void make_tables(struct huvm_repro *work, const struct ff__repro_plan *plan,
+                        json_t *tables) {
+    size_t i;
+    const json_t *the_case;
+    for (i = 0; i < COUNT_OF(bases); i++)
+        work->most[i] = (double)NAN;
+    json_array_foreach(json_object_get(plan->published, "cases"), i, the_case)
+        make_case(work, plan, "tables", the_case, tables);
+    json_array_foreach(json_object_get(plan->published, "spare"), i, the_case)
+        make_case(work, plan, "spare_tables", the_case, tables);
+    add_most(work, plan, tables);
 }
 
 static void free_work(struct huvm_repro *work) {
     for (unsigned i = 0; i < work->run_count; i++)
         free(work->runs[i].system);
-    for (unsigned i = 0; i < work->row_count; i++) {
-        free(work->rows[i].table);
-        free(work->rows[i].name);
-    }
     free(work->runs);
-    free(work->rows);
 }
 
 static uint32_t checksum_of(const json_t *published) {
@@ -394,18 +380,15 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     struct huvm_repro work = {.seed = plan->study.seed};
     struct ff_error error;
     char folder[PATH_MAX];
-    size_t i;
-    json_t *the_case;
+    json_t *unused = ff__must(json_array());
     int status = ff__find_data("", folder);
     if (!status && ff__machine_read(ff__json_text_of(plan->published, "machine"), folder,
                                     &work.machine, &error))
         status = ff__complain(FF__EXIT_FAILURE, "%s", error.message);
     double memory = ff__json_number_of(plan->published, "memory");
     work.memory = isnan(memory) ? work.machine.gpu.memory : (uint64_t)memory;
-    json_array_foreach(json_object_get(plan->published, "cases"), i, the_case)
-        plan_case(&work, plan, "tables", the_case);
-    json_array_foreach(json_object_get(plan->published, "spare"), i, the_case)
-        plan_case(&work, plan, "spare_tables", the_case);
+    make_tables(&work, plan, unused);
+    json_decref(unused);
     if (!status && work.run_count == 0)
         status = ff__complain(FF__EXIT_USAGE,
                               "--parts: '%s' names no part; there are: cases,others,kernels,engine,"
@@ -422,9 +405,7 @@ static int run(const struct ff__repro_plan *plan, json_t *tables) {
     if (!status)
         status = ff__cells_run(&plan->study, &cells);
     if (!status)
-        make_tables(&work, tables);
-    if (!status)
-        add_most(&work, plan, tables);
+        make_tables(&work, plan, tables);
     free_work(&work);
     return status;
 }

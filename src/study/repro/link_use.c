@@ -1,17 +1,18 @@
 #include "study/repro/link_use.h"
 
 #include "base/error.h"
+#include "base/new_file.h"
 #include "report/complain.h"
 #include "study/repro/repro.h"
 
 #include <farfault/trace.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define INTERVAL_CYCLES 20000u
 #define INTERVALS       28u /* up to 560 000 cycles, where the slower of the two ends */
@@ -66,11 +67,10 @@ static int find(const struct ff__simulation *simulation, struct link_use *use,
                 struct ff_error *error) {
     struct ff__simulation traced = *simulation;
     struct ff__simulated simulated;
-    char name[] = P_tmpdir "/farfault-link-XXXXXX";
-    int file = mkstemp(name), status;
-    if (file < 0)
-        return ff__fail(error, -errno, "%s: %s", name, strerror(errno));
-    close(file);
+    char name[PATH_MAX];
+    int status = ff__file_temporary(name);
+    if (status)
+        return ff__fail(error, status, "cannot make a temporary file: %s", strerror(-status));
     traced.trace = name;
     ff__simulate(&traced, &simulated);
     status = simulated.good ? read_trace(simulation->gpu, name, use, error)

@@ -1,15 +1,41 @@
 #include "study/repro/scores.h"
 
+#include <stddef.h>
+
+static const struct {
+    const char *name;
+    size_t offset;
+} members[] = {
+    {"top1", offsetof(struct ff__score, top1)},
+    {"f1", offsetof(struct ff__score, f1)},
+    {"top10", offsetof(struct ff__score, top10)},
+    {"majority", offsetof(struct ff__score, majority)},
+    {"unknown", offsetof(struct ff__score, escape)},
+    {"no_page", offsetof(struct ff__score, no_page)},
+};
+
+#define MEMBERS (sizeof members / sizeof members[0])
+
+static double value_of(const struct ff__score *score, size_t member) {
+    return *(const double *)(const void *)((const char *)score + members[member].offset);
+}
+
 json_t *ff__score_json(const char *subject, const struct ff__score *score) {
     json_t *run = ff__must(json_object());
     ff__json_set(run, "subject", ff__json_text(subject));
-    ff__json_set(run, "top1", ff__json_number(score->top1));
-    ff__json_set(run, "f1", ff__json_number(score->f1));
-    ff__json_set(run, "top10", ff__json_number(score->top10));
-    ff__json_set(run, "majority", ff__json_number(score->majority));
-    ff__json_set(run, "unknown", ff__json_number(score->escape));
-    ff__json_set(run, "no_page", ff__json_number(score->no_page));
+    for (size_t i = 0; i < MEMBERS; i++)
+        ff__json_set(run, members[i].name, ff__json_number(value_of(score, i)));
     return run;
+}
+
+void ff__score_cells(struct ff__table *table, const struct ff__score *score) {
+    for (size_t i = 0; i < MEMBERS; i++)
+        ff__table_value(table, 4, value_of(score, i), "");
+}
+
+void ff__score_add(struct ff__score *sum, const struct ff__score *score, double part) {
+    for (size_t i = 0; i < MEMBERS; i++)
+        *(double *)(void *)((char *)sum + members[i].offset) += part * value_of(score, i);
 }
 
 int ff__scores_write(const struct ff__outputs *outputs, const char *command, json_t *runs) {

@@ -95,10 +95,7 @@ static void judge(const json_t *published, const json_t *table) {
 /* ---- for people ---- */
 
 static void value_cell(struct ff__table *table, double value) {
-    if (isnan(value))
-        ff__table_cell(table, "-");
-    else
-        ff__table_cell(table, "%.*f", value == floor(value) ? 0 : fabs(value) < 10 ? 3 : 1, value);
+    ff__table_value(table, value == floor(value) ? 0 : fabs(value) < 10 ? 3 : 1, value, "");
 }
 
 static void show_row(struct ff__table *table, const char *name, const json_t *row) {

@@ -109,13 +109,9 @@ static bool key_of(const void *self, unsigned index, struct ff__store_key *out) 
                                         .system = "curve",
                                         .devices = 1};
     ff__simulation_key(&what, out);
-    char *options = ff__text("%s%smemory=", out->options, *out->options ? " " : "");
-    free((char *)out->options);
-    for (unsigned i = 0; i < sweep->matrix.budget_count; i++) {
-        char *more = ff__text("%s%s%s", options, i ? "," : "", sweep->matrix.budgets[i].text);
-        free(options);
-        options = more;
-    }
+    char *options = ff__text_add((char *)out->options, "%smemory=", *out->options ? " " : "");
+    for (unsigned i = 0; i < sweep->matrix.budget_count; i++)
+        options = ff__text_add(options, "%s%s", i ? "," : "", sweep->matrix.budgets[i].text);
     out->options = options;
     return true;
 }
@@ -206,10 +202,7 @@ static void count_cells(struct ff__table *table, bool known, uint64_t misses, do
         ff__table_cell(table, "%llu", (unsigned long long)misses);
     else
         ff__table_cell(table, "-");
-    if (isfinite(ratio))
-        ff__table_cell(table, "%.2f %%", 100 * ratio);
-    else
-        ff__table_cell(table, "-");
+    ff__table_value(table, 2, 100 * ratio, " %");
 }
 
 static void show_points(const struct curves *curves, unsigned index) {
