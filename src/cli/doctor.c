@@ -84,7 +84,7 @@ static json_t *json_of(const struct ff__check *check) {
     ff__json_set(object, "name", ff__json_text(check->name));
     ff__json_set(object, "state", ff__json_text(states[check->health]));
     ff__json_set(object, "finding", ff__json_text(check->finding));
-    ff__json_set(object, "advice", check->advice ? ff__json_text(check->advice) : json_null());
+    ff__json_set(object, "advice", ff__json_text(check->advice));
     return object;
 }
 

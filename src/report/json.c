@@ -16,7 +16,7 @@ json_t *ff__json_count(uint64_t value) {
 }
 
 json_t *ff__json_text(const char *value) {
-    json_t *string = json_string(value);
+    json_t *string = value ? json_string(value) : json_null();
     return string ? string : json_string("(not UTF-8)");
 }
 

@@ -8,7 +8,8 @@
 
 json_t *ff__json_number(double value); /* null unless it is finite */
 json_t *ff__json_count(uint64_t value);
-json_t *ff__json_text(const char *value); /* names, paths and reasons are bytes; JSON is UTF-8 */
+/* NULL is null. Names, paths and reasons are bytes; JSON is UTF-8. */
+json_t *ff__json_text(const char *value);
 
 /* A member: "", NaN or 0 where there is none of the kind. */
 const char *ff__json_text_of(const json_t *object, const char *name);

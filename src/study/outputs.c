@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *text_or_null(const char *text) {
-    return text ? ff__json_text(text) : json_null();
-}
-
 /* ---- where ---- */
 
 static bool is_stdout(const char *path) {
@@ -64,7 +60,7 @@ void ff__outputs_fail(const char *command) {
         return;
     json_t *all = ff__results_new(command);
     ff__json_set(all, "good", json_false());
-    ff__json_set(all, "reason", text_or_null(ff__complaint()));
+    ff__json_set(all, "reason", ff__json_text(ff__complaint()));
     ff__json_set(all, "runs", json_array());
     ff__json_write(all, expected); /* if even that fails, the exit status has said so */
     json_decref(all);
@@ -90,13 +86,13 @@ json_t *ff__run_new(const struct ff__run_subject *subject, const struct ff__run_
     const struct ff__run_measures *known = measures ? measures : &unknown;
     json_t *run = ff__must(json_object());
     ff__json_set(run, "subject", ff__json_text(subject->subject));
-    ff__json_set(run, "system", text_or_null(subject->system));
-    ff__json_set(run, "device", text_or_null(subject->device));
+    ff__json_set(run, "system", ff__json_text(subject->system));
+    ff__json_set(run, "device", ff__json_text(subject->device));
     ff__json_set(run, "memory", subject->memory ? ff__json_count(subject->memory) : json_null());
-    ff__json_set(run, "share", text_or_null(subject->share));
+    ff__json_set(run, "share", ff__json_text(subject->share));
     ff__json_set(run, "footprint", ff__json_count(subject->footprint));
     ff__json_set(run, "good", json_boolean(measures != NULL));
-    ff__json_set(run, "reason", text_or_null(measures ? NULL : reason));
+    ff__json_set(run, "reason", ff__json_text(measures ? NULL : reason));
     ff__json_set(run, "verified", verified);
     ff__json_set(run, "seconds", ff__json_number(known->seconds));
     ff__json_set(run, "slowdown", ff__json_number(known->slowdown));
@@ -110,9 +106,9 @@ json_t *ff__run_new(const struct ff__run_subject *subject, const struct ff__run_
 json_t *ff__mean_new(const struct ff__run_subject *subject, double faster, double slowdown,
                      unsigned count) {
     json_t *mean = ff__must(json_object());
-    ff__json_set(mean, "system", text_or_null(subject->system));
-    ff__json_set(mean, "device", text_or_null(subject->device));
-    ff__json_set(mean, "share", text_or_null(subject->share));
+    ff__json_set(mean, "system", ff__json_text(subject->system));
+    ff__json_set(mean, "device", ff__json_text(subject->device));
+    ff__json_set(mean, "share", ff__json_text(subject->share));
     ff__json_set(mean, "faster", ff__json_number(faster));
     ff__json_set(mean, "slowdown", ff__json_number(slowdown));
     ff__json_set(mean, "subjects", ff__json_count(count));

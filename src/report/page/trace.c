@@ -64,7 +64,7 @@ static uint64_t moved(const struct ff__history_counts *counts) {
 
 static json_t *kernel_row(const struct ff__history_kernel *kernel, uint64_t kernels) {
     json_t *row = new_object();
-    ff__json_set(row, "name", kernel->name ? ff__json_text(kernel->name) : json_null());
+    ff__json_set(row, "name", ff__json_text(kernel->name));
     ff__json_set(row, "count", ff__json_count(kernels));
     ff__json_set(row, "launches", ff__json_count(kernel->launches));
     ff__json_set(row, "ns", ff__json_count(kernel->time_ns));

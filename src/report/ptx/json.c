@@ -1,9 +1,5 @@
 #include "report/ptx/code.h"
 
-static json_t *text_or_null(const char *text) {
-    return text ? ff__json_text(text) : json_null();
-}
-
 static json_t *count_or_null(uint64_t count) {
     return count ? ff__json_count(count) : json_null();
 }
@@ -21,7 +17,7 @@ static json_t *kernel_json(const struct ff__code_kernel *kernel) {
     ff__json_set(object, "registers", ff__json_count(kernel->registers));
     ff__json_set(object, "max_threads", count_or_null(kernel->max_threads));
     ff__json_set(object, "shared", ff__json_count(kernel->shared));
-    ff__json_set(object, "refused", text_or_null(kernel->refused));
+    ff__json_set(object, "refused", ff__json_text(kernel->refused));
     if (kernel->has_extents)
         ff__json_set(object, "extents", ff__code_json_extents(kernel));
     return object;
@@ -45,7 +41,7 @@ json_t *ff__code_json(const struct ff__code *code) {
     ff__json_set(object, "compression", ff__json_text(ff__pack_name(image->pack)));
     ff__json_set(object, "stored", ff__json_count(image->stored));
     ff__json_set(object, "bytes", ff__json_count(image->size));
-    ff__json_set(object, "wrong", text_or_null(code->wrong));
+    ff__json_set(object, "wrong", ff__json_text(code->wrong));
     ff__json_set(object, "kernels", kernels_json(code, true));
     ff__json_set(object, "functions", kernels_json(code, false));
     return object;

@@ -32,10 +32,6 @@ void ff__code_show_extents(const struct ff__code *code) {
             show_kernel(&code->kernels[i]);
 }
 
-static json_t *text_or_null(const char *text) {
-    return text ? ff__json_text(text) : json_null();
-}
-
 json_t *ff__code_json_extents(const struct ff__code_kernel *kernel) {
     json_t *object = ff__must(json_object()), *list = ff__must(json_array());
     for (uint32_t i = 0; i < kernel->extent_count; i++) {
@@ -45,8 +41,8 @@ json_t *ff__code_json_extents(const struct ff__code_kernel *kernel) {
         ff__json_set(item, "argument", known ? ff__json_count(extent->argument) : json_null());
         ff__json_set(item, "writes", json_boolean(extent->write));
         ff__json_set(item, "kind", ff__json_text(kinds[extent->kind]));
-        ff__json_set(item, "low", text_or_null(extent->low));
-        ff__json_set(item, "high", text_or_null(extent->high));
+        ff__json_set(item, "low", ff__json_text(extent->low));
+        ff__json_set(item, "high", ff__json_text(extent->high));
         json_array_append_new(list, item);
     }
     ff__json_set(object, "complete", json_boolean(kernel->extents_are_all));

@@ -164,7 +164,7 @@ static json_t *limit_of(const struct ff__comparison *comparison, unsigned progra
     ff__json_set(limit, "seconds", ff__json_number(seconds));
     ff__json_set(limit, "slowdown",
                  ff__json_number(isnan(seconds) ? seconds : seconds / ff__result_median(ideal)));
-    ff__json_set(limit, "why", why ? ff__json_text(why) : json_null());
+    ff__json_set(limit, "why", ff__json_text(why));
     ff__json_set(limit, "bytes_in", ff__json_count(bound->fetched));
     ff__json_set(limit, "bytes_out", ff__json_count(bound->written_back));
     ff__json_set(limit, "link_rate", ff__json_number(outcome->limits.rate));
