@@ -24,6 +24,7 @@ const count = d3.format(",d");
 const short = value => value < 10000 ? count(value) : d3.format(".3s")(value);
 const percent = (part, whole) => whole ? Math.round(100 * part / whole) + " %" : "–";
 const ratio = value => value === null || value === undefined ? "–" : value.toFixed(2) + "x";
+const times = value => +value.toPrecision(4) + "x"; // of an axis
 const plain = value => value === null || value === undefined ? "–" : String(value);
 const optional = format => value =>
     value === null || value === undefined ? "–" : format(value);
@@ -125,12 +126,11 @@ function axis(svg, scale, orient, x, y, ticks, format, lines) {
     svg.append("g").attr({class: "axis", transform: "translate(" + x + "," + y + ")"}).call(line);
 }
 
-/* Ticks of bytes at whole numbers of their unit. */
+/* Ticks of bytes, a power of two apart. */
 function byteTicks(scale, wanted) {
-    const most = Math.max.apply(null, scale.domain().map(Math.abs)) || 1;
-    const unit = Math.pow(1024, Math.floor(Math.log(most) / Math.log(1024)));
-    return d3.scale.linear().domain(scale.domain().map(v => v / unit)).ticks(wanted)
-        .map(v => v * unit);
+    const ends = d3.extent(scale.domain()), most = Math.max(-ends[0], ends[1]) || 1;
+    const step = Math.pow(2, Math.max(0, Math.ceil(Math.log2(most / wanted))));
+    return d3.range(Math.ceil(ends[0] / step) * step, ends[1] + step / 1e6, step);
 }
 
 function byteAxis(svg, scale, x, width, ticks) {
@@ -628,7 +628,7 @@ const inBytes = {get: r => r.bytes_in + r.bytes_out, show: size, tick: size,
                      .toFixed(1) + "x bound" : "",
                  fill: "var(--out)", part: r => r.bytes_out, marks: runs => boundsOf(runs, r => r.bytes_bound)};
 const inFaults = {get: r => r.faults, show: count, tick: short};
-const paired = {get: r => r.paired ? r.paired.ratio : null, show: ratio, tick: ratio, line: 1,
+const paired = {get: r => r.paired ? r.paired.ratio : null, show: ratio, tick: times, line: 1,
                 low: r => r.paired ? r.paired.low : null,
                 high: r => r.paired ? r.paired.high : null};
 
@@ -724,7 +724,7 @@ function withShares(rows) {
 function showMeans() {
     const means = withShares(data.means.filter(m => m.paired));
     if (means.length > 0) {
-        const box = section("Times as long as " + means[0].paired.to, "Below 1 is faster. Means of "
+        const box = section("Time over that of " + means[0].paired.to, "Below 1 is faster. Means of "
             + "the ratios of runs in the same turn, with 95 % intervals.");
         barChart(box, "Ratios to the first system", means, paired);
         tableBehind(box, [{name: "system", get: m => m.system, text: true},
@@ -732,9 +732,13 @@ function showMeans() {
                           {name: "from", get: m => m.paired.low, show: ratio},
                           {name: "to", get: m => m.paired.high, show: ratio}], means);
     } else if (knows(data.means, "slowdown") && data.runs.length > 3) {
-        const box = section("Times as long as in memory", "Geometric means over all subjects.");
-        barChart(box, "Means by system", withShares(data.means),
-                 {get: m => m.slowdown, show: ratio, tick: ratio, line: 1});
+        const box = section("Slowdown by system", "Time over that of in-memory, which has "
+            + "all data in device memory: geometric means over all subjects.");
+        const rows = withShares(data.means);
+        barChart(box, "Means by system", rows,
+                 {get: m => m.slowdown, show: ratio, tick: times, line: 1});
+        tableBehind(box, [{name: "system", get: m => m.system, text: true},
+                          {name: "slowdown", get: m => m.slowdown, show: ratio}], rows);
     }
 }
 

@@ -205,7 +205,7 @@ static void test_compared(void **state) {
     json_array_append_new(runs, run_of("odd", "fast", 0.7, 0.7, 1));
     ff__page_compare(bounds, runs, tips);
     assert_true(has(tips, 0, "near under part"));
-    assert_true(has(tips, 1, "fast: in the mean 1.01 times"));
+    assert_true(has(tips, 1, "fast: 1.01 times the time of the fastest"));
     assert_true(has(tips, 1, "itself in 2 of 3."));
     assert_false(has(tips, 1, "slow")); /* which is apart in one program */
     assert_true(has(tips, 2, "far is at 25 % of its lower bound under slow"));

@@ -178,14 +178,15 @@ static void tip_fastest(const json_t *runs, json_t *tips) {
             add_name(&even, system);
     }
     end_names(&even);
-    add_tip(tips, 8, "Which system is fastest",
-            ff__text("%s: in the mean %.2f times the time of whichever is fastest, and fastest "
-                     "itself in %u of %u.%s%s%s",
-                     best, exp(of_best.log_sum / of_best.runs), of_best.wins, of_best.runs,
-                     even.count ? " Repetitions overlap with those of the fastest everywhere, so "
-                                  "that more of them are needed to tell, under: "
-                                : "",
-                     even.text, even.count ? "." : ""));
+    add_tip(
+        tips, 8, "Which system is fastest",
+        ff__text("%s: %.2f times the time of the fastest in the geometric mean, and the fastest "
+                 "itself in %u of %u.%s%s%s",
+                 best, exp(of_best.log_sum / of_best.runs), of_best.wins, of_best.runs,
+                 even.count ? " Repetitions overlap with those of the fastest everywhere, so "
+                              "that more of them are needed to tell, under: "
+                            : "",
+                 even.text, even.count ? "." : ""));
 }
 
 /* R9 and R10, for the subject with most to gain. */

@@ -78,25 +78,37 @@ static void tip_repeats(const struct ff__run_history *history, json_t *tips) {
 
 /* ---- R3 ---- */
 
+/* Much of what came in was the buffer's, again and again, but once in a launch. */
+static bool streams(const struct ff__run_history *history,
+                    const struct ff__history_buffer *buffer) {
+    const struct ff__history_counts *counts = &buffer->counts;
+    return share(counts->pages_in, history->counts.pages_in) >= KERNEL_SHARE &&
+           share(counts->pages_in, counts->pages_once) <= STREAM_REPEATS &&
+           share(counts->pages_in * FF_PAGE_SIZE, buffer->bytes) >= STREAM_PASSES &&
+           buffer->launches_in >= 2;
+}
+
 static void tip_streams(const struct ff__run_history *history, json_t *tips) {
+    char *which = ff__text("%s", "");
     unsigned told = 0;
     for (size_t i = 0; i < history->buffer_count && told < TIPS_OF_A_KIND; i++) {
         const struct ff__history_buffer *buffer = &history->buffers[i];
-        const struct ff__history_counts *counts = &buffer->counts;
         char size[FF__QUANTITY], in[FF__QUANTITY];
-        double passes = share(counts->pages_in * FF_PAGE_SIZE, buffer->bytes);
-        if (share(counts->pages_in, history->counts.pages_in) < KERNEL_SHARE ||
-            share(counts->pages_in, counts->pages_once) > STREAM_REPEATS ||
-            passes < STREAM_PASSES || buffer->launches_in < 2)
+        if (!streams(history, buffer))
             continue;
+        which = ff__text_add(which, "%s %zu (%s) came in %.1f times over (%s in %llu launches)",
+                             told ? ", buffer" : "Buffer", i, ff__size_text(size, buffer->bytes),
+                             share(buffer->counts.pages_in * FF_PAGE_SIZE, buffer->bytes),
+                             size_of(in, buffer->counts.pages_in),
+                             (unsigned long long)buffer->launches_in);
         told++;
-        add(tips, 3, "A buffer streams through memory",
-            ff__text("Buffer %zu (%s) came in %.1f times over (%s in %llu launches), and never "
-                     "twice in a launch. Where it is read in passes, keeping a part of it saves "
-                     "that part of each pass: try --system keep or auto.",
-                     i, ff__size_text(size, buffer->bytes), passes, size_of(in, counts->pages_in),
-                     (unsigned long long)buffer->launches_in));
     }
+    if (told)
+        add(tips, 3, told > 1 ? "Buffers stream through memory" : "A buffer streams through memory",
+            ff__text("%s, and never twice in a launch. Where data is read in passes, keeping a "
+                     "part of it saves that part of each pass: try --system keep or auto.",
+                     which));
+    free(which);
 }
 
 /* ---- R4 ---- */

@@ -148,8 +148,10 @@ static int find_run(struct experiment *work, const json_t *subject, const char *
     };
     int status = ff__paper_device(&work->paper, device, &simulation.gpu, &simulation.memory);
     simulation.memory = share_of(work, device, workload, simulation.memory);
-    if (!status)
-        *out = &work->paper.runs.items[ff__simulations_add(&work->paper.runs, &simulation)];
+    if (!status) {
+        unsigned number = ff__simulations_add(&work->paper.runs, &simulation);
+        *out = &work->paper.runs.items[number];
+    }
     free(workload);
     free(full);
     free(shown);
