@@ -20,7 +20,6 @@ struct ff__ptx_options {
     bool record;       /* report each access of global memory; for ff_records_accesses() */
     bool yields;       /* give others a turn at every back edge; else only where a loop may wait for
                           another thread */
-    bool analyzed;     /* its module is not changed after ff__ptx_load(): for extent.h */
 };
 
 struct ff__ptx_program; /* a loaded module */

@@ -309,7 +309,7 @@ static int load(struct ff__ptx_program *program, const char *text, size_t size,
     build->options =
         (struct ff__ptx_emit_options){.record = options->record, .yields = options->yields};
     int code = ff__ptx_read(text, size, &program->module, error);
-    if (code == 0 && options->analyzed && ff__ptx_inline(program->module) != 0)
+    if (code == 0 && ff__ptx_inline(program->module) != 0)
         code = ff__fail(error, -ENOMEM, "not enough memory for a PTX module");
     if (code == 0)
         code = plan(program, error);

@@ -125,9 +125,51 @@ static void another_program_finds_them(void **state) {
     close_bench(&second);
 }
 
+/* Two kernels that are small but for what they call: it has a barrier, and becomes a part of them.
+ */
+static void write_callers(const char *path) {
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fprintf(out, ".version 7.0\n.target sm_70\n.address_size 64\n"
+                 ".func (.param .b32 r) tripled(.param .b32 a)\n{\n.reg .b32 %%r<3>;\n"
+                 "ld.param.u32 %%r0, [a]; mul.lo.u32 %%r1, %%r0, 3; bar.sync 0;\n");
+    for (unsigned i = 0; i < FILLER / 2; i++)
+        fprintf(out, "xor.b32 %%r2, %%r2, %u;\n", i);
+    fprintf(out, "st.param.b32 [r], %%r1; ret;\n}\n");
+    for (unsigned i = 0; i < 2; i++)
+        fprintf(out,
+                ".visible .entry k%u(.param .u64 out, .param .u32 n)\n{\n"
+                ".reg .b32 %%r<3>; .reg .b64 %%p<3>;\n"
+                "ld.param.u64 %%p0, [out]; mov.u32 %%r0, %%tid.x;\n"
+                "{ .param .b32 a_; .param .b32 r_; st.param.b32 [a_], %%r0;\n"
+                "call (r_), tripled, (a_); ld.param.b32 %%r1, [r_]; }\n"
+                "add.u32 %%r1, %%r1, %u; mul.wide.u32 %%p1, %%r0, 4; add.u64 %%p1, %%p0, %%p1;\n"
+                "st.global.u32 [%%p1], %%r1; ret;\n}\n",
+                i, i);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void calls_that_are_expanded_count(void **state) {
+    const struct shape shape = {.grid = {1, 1, 1}, .block = {THREADS, 1, 1}};
+    unsigned before = count_files(in_folder("cache"), NULL);
+    (void)state;
+    write_callers(in_folder("callers.ptx"));
+    struct bench bench = open_bench(in_folder("callers.ptx"), 1024);
+    for (uint32_t number = 0; number < 2; number++) {
+        struct ff_error error = {0};
+        if (run_kernel(&bench, number == 0 ? "k0" : "k1", &shape, 0, &error) != 0)
+            fail_msg("%s", error.message);
+        for (uint32_t i = 0; i < THREADS; i++)
+            assert_int_equal(bench.out[i], 3 * i + number);
+    }
+    assert_int_equal(count_files(in_folder("cache"), NULL), before + 2);
+    close_bench(&bench);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_are_compiled_when_used),
                                        cmocka_unit_test(refused_kernels_say_why),
-                                       cmocka_unit_test(another_program_finds_them)};
+                                       cmocka_unit_test(another_program_finds_them),
+                                       cmocka_unit_test(calls_that_are_expanded_count)};
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

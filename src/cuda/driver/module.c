@@ -121,8 +121,7 @@ CUresult ff__cuda_text_of(const void *bytes, size_t size, char **text, size_t *t
 }
 
 static CUresult load_text(CUmodule module, const struct ff__image *image) {
-    const struct ff__ptx_options options = {.record = ff_records_accesses(ff__cuda_farfault()),
-                                            .analyzed = module->brings};
+    const struct ff__ptx_options options = {.record = ff_records_accesses(ff__cuda_farfault())};
     struct ff_error error;
     char *text;
     size_t size;
