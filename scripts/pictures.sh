@@ -28,7 +28,7 @@ pictures() {
     picture "$1" "$2-narrow-dark" 400 900 0
 }
 
-build/farfault record --system keep --memory 66% --output "$scratch/live.trace" \
+build/farfault record --system nvidia --memory 66% --output "$scratch/live.trace" \
     build/programs/hotspot --size=64M
 build/farfault sim bert-base:iterations=3 --systems nvidia --memory 66% \
     --trace "$scratch/bert.trace" >/dev/null

@@ -226,7 +226,7 @@ function showHead() {
         "Imported from " + head.source;
     document.title = head.subject + " – farfault report";
     box.append("p").attr("class", "note").text("farfault report of " + data.file);
-    box.append("h1").text(head.subject || data.file);
+    sentence(box.append("h1"), head.subject || data.file);
     box.append("p").text(kind + ": " + time(head.ns) + ", " + plural(head.launches, "launch")
         .replace(/launchs$/, "launches") + ", " + plural(head.events, "event") + ".");
     const memory = head.memory ? size(head.memory) : "unknown";
@@ -245,6 +245,13 @@ function showHead() {
                              "moved. farfault replay runs it under a system.");
 }
 
+/* A text in which options of the command line are not broken into lines. */
+function sentence(item, text) {
+    text.split(/(--[a-z]\S*)/).forEach((part, i) => {
+        item.append("span").classed("whole", i % 2 === 1).text(part);
+    });
+}
+
 function showTips() {
     const box = section(data.kind === "trace" ? "What this run shows" : "What the runs show");
     if (data.tips.length === 0)
@@ -253,7 +260,7 @@ function showTips() {
     data.tips.forEach(tip => {
         const item = list.append("li");
         item.append("b").text("R" + tip.number + " " + tip.title + ".");
-        item.append("span").text(tip.text);
+        sentence(item.append("span"), tip.text);
     });
     if (data.tips.length > 0)
         box.append("p").attr("class", "note")

@@ -238,11 +238,6 @@ int ff__options_complain(const struct ff__options *options, enum ff__option opti
                         expected ? expected : ff__option_expected(option, what));
 }
 
-unsigned ff__options_jobs(const struct ff__options *options) {
-    uint64_t jobs = options->number[FF__OPTION_JOBS];
-    return jobs ? (unsigned)jobs : ff__ranks_count() > 1 ? 1 : ff__pool_threads();
-}
-
 char *ff__path_absolute(const char *path) {
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
     char *absolute = here ? ff__text("%s/%s", here, path) : ff__text("%s", path);
@@ -333,6 +328,12 @@ int ff__options_outputs(const struct ff__options *options, struct ff__outputs *o
 
 /* ---- runs that are kept ---- */
 
+/* How many simulations run at the same time. */
+static unsigned jobs_of(const struct ff__options *options) {
+    uint64_t jobs = options->number[FF__OPTION_JOBS];
+    return jobs ? (unsigned)jobs : ff__ranks_count() > 1 ? 1 : ff__pool_threads();
+}
+
 /* "K/N", K from 1 to N. */
 static int read_part(const struct ff__options *options, struct ff__study *out) {
     const char *text = options->text[FF__OPTION_PART];
@@ -404,8 +405,7 @@ static int keep_runs(const struct ff__options *options, const char *paper, struc
 
 int ff__options_study(const struct ff__options *options, const char *paper, struct ff__study *out) {
     bool keeps = options->text[FF__OPTION_STUDY] || paper;
-    *out = (struct ff__study){.seed = options->number[FF__OPTION_SEED],
-                              .jobs = ff__options_jobs(options)};
+    *out = (struct ff__study){.seed = options->number[FF__OPTION_SEED], .jobs = jobs_of(options)};
     int status = read_part(options, out);
     if (!status && ff__ranks_count() > 1)
         status = join_ranks();

@@ -53,10 +53,6 @@ int ff__options_complain(const struct ff__options *options, enum ff__option opti
 /* Says a message of the library, about the option that it is about; returns `status`. */
 int ff__options_translate(const struct ff__options *options, int status, const char *message);
 
-/* How many simulations run at the same time; if nothing is said, as many as there are
- * processors. */
-unsigned ff__options_jobs(const struct ff__options *options);
-
 /* What --json and --csv say. A path that cannot be written is found before hours of work.
  * Returns 0 or an exit status. */
 int ff__options_outputs(const struct ff__options *options, struct ff__outputs *out);

@@ -86,9 +86,9 @@ int ff__study_keep(struct ff__study *study, const char *paper, const char *path,
                 : ff__complain(0, "runs are not kept: %s", error.message);
 }
 
-/* A run that failed has one member, `failure`. */
-void ff__study_put(struct ff__store *store, const struct ff__store_key *key, double seconds,
-                   json_t *result, const char *failure) {
+/* Of a run that failed `result` is NULL, and it has one member, `failure`. Takes `result` over. */
+static void put(struct ff__store *store, const struct ff__store_key *key, double seconds,
+                json_t *result, const char *failure) {
     struct ff_error error;
     json_t *all = result ? result : ff__must(json_object());
     if (!result)
@@ -100,7 +100,8 @@ void ff__study_put(struct ff__store *store, const struct ff__store_key *key, dou
     json_decref(all);
 }
 
-json_t *ff__study_get(struct ff__store *store, const struct ff__store_key *key) {
+/* What the run has found, if it is kept and has not failed; else NULL. */
+static json_t *get(struct ff__store *store, const struct ff__store_key *key) {
     size_t size;
     char *text = ff__store_find(store, key, &size);
     json_t *result = text ? json_loadb(text, size, 0, NULL) : NULL;
@@ -149,7 +150,7 @@ static bool take(const struct remaining *rest, unsigned cell) {
     struct ff__store_key key = {.options = NULL};
     json_t *result = NULL;
     if (rest->study->store && rest->cells->key(rest->cells->self, cell, &key))
-        result = ff__study_get(rest->study->store, &key);
+        result = get(rest->study->store, &key);
     free((char *)key.options);
     bool taken = result && rest->cells->restore(rest->cells->self, cell, result);
     json_decref(result);
@@ -163,8 +164,8 @@ static void keep(const struct remaining *rest, unsigned cell) {
         return;
     const struct ff__found found = cells->found(cells->self, cell);
     if (cells->key(cells->self, cell, &key))
-        ff__study_put(rest->study->store, &key, found.seconds,
-                      found.failure ? NULL : cells->result(cells->self, cell), found.failure);
+        put(rest->study->store, &key, found.seconds,
+            found.failure ? NULL : cells->result(cells->self, cell), found.failure);
     free((char *)key.options);
 }
 

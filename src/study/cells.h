@@ -55,14 +55,6 @@ int ff__cells_run(const struct ff__study *study, const struct ff__cells *cells);
  * that cannot be read. */
 int ff__study_add_files(const char *paths, uint32_t *sum);
 
-/* Keeps what a run has found; or, with NULL, that it failed, and why. Takes `result` over; says in
- * a line on stderr if it could not. */
-void ff__study_put(struct ff__store *store, const struct ff__store_key *key, double seconds,
-                   json_t *result, const char *failure);
-
-/* What the run has found, if it is kept and has not failed; else NULL. The caller owns it. */
-json_t *ff__study_get(struct ff__store *store, const struct ff__store_key *key);
-
 /* Keeps the results of the whole command, for farfault report. */
 void ff__study_put_results(struct ff__store *store, const char *command, const json_t *results);
 

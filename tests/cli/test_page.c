@@ -211,7 +211,7 @@ static void test_compared(void **state) {
     assert_true(has(tips, 2, "far is at 25 % of its lower bound under slow"));
     assert_true(has(tips, 3, "far moves 100 MiB under slow, the fastest; its lower bound is 10"));
     assert_true(has(tips, 4, ": near."));
-    assert_true(has(tips, 5, "than with enough: odd."));
+    assert_true(has(tips, 5, "By more than a fifth: odd."));
     assert_int_equal(numbers_of(tips), 1289101113);
     double part = json_number_value(json_object_get(json_array_get(runs, 0), "of_bound"));
     assert_true(part == 0.4);

@@ -135,7 +135,7 @@ static void add_run(struct ff__result *result, double seconds) {
 
 static void test_results(void **state) {
     (void)state;
-    struct ff__result *result = calloc(1, sizeof *result), *other = calloc(1, sizeof *other);
+    struct ff__result *result = calloc(1, sizeof *result);
     assert_false(ff__result_usable(result));
     add_run(result, 3);
     add_run(result, 1);
@@ -149,22 +149,11 @@ static void test_results(void **state) {
     static const double turns[] = {3, 1, 2, 6};
     assert_memory_equal(result->turns, turns, sizeof turns);
 
-    struct ff__mean mean = {0};
-    assert_true(isnan(ff__mean_value(&mean)));
-    add_run(other, 10);
-    ff__mean_add_results(&mean, other, result); /* 4 */
-    add_run(other, 0);
-    ff__mean_add_results(&mean, other, result); /* the median of 0 and 10 against 2.5: 2 */
-    assert_float_equal(ff__mean_value(&mean), sqrt(8), 1e-9);
-
     struct ff__trial bad = {.good = false, .reason = "why"};
     ff__result_add(result, &bad);
     assert_false(ff__result_usable(result));
     assert_string_equal(result->reason, "why");
-    ff__mean_add_results(&mean, other, result);
-    assert_int_equal(mean.count, 2);
     free(result);
-    free(other);
 }
 
 /* ---- names and texts ---- */

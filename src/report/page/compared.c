@@ -9,7 +9,7 @@
 
 /* The limits are ours. */
 #define FREE        1.1 /* times the time in memory, up to which memory costs little */
-#define NOISE       0.8 /* times the time in memory, below which that has been disturbed */
+#define NOISE       0.8 /* times the time in memory, which should not be less */
 #define MOVES       3.0 /* times the bytes of the bound */
 #define GAIN        0.5 /* of the bound's time over the run's, below which there is much to gain */
 #define NAMES       5u
@@ -247,9 +247,9 @@ static void tip_in_memory(const json_t *runs, json_t *tips) {
         add_tip(tips, 11, "Little memory costs little",
                 ff__text("Within 10 %% of the time fully resident: %s.", free.text));
     if (noisy.count)
-        add_tip(tips, 13, "The machine was disturbed",
-                ff__text("With little memory faster by more than a fifth than with enough: %s. "
-                         "Times of one run say little here; --runs 5 shows how far they vary.",
+        add_tip(tips, 13, "Little memory was faster than enough",
+                ff__text("By more than a fifth: %s. Times of one run say little here; --runs 5 "
+                         "shows how far they vary.",
                          noisy.text));
 }
 

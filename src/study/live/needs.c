@@ -84,7 +84,8 @@ void ff__needs_free(struct ff__needs *needs) {
 
 /* ---- what follows ---- */
 
-bool ff__needs_library(const struct ff__needs *needs, const char *beginning) {
+/* Whether one of the libraries has a name that begins so. */
+static bool needs_library(const struct ff__needs *needs, const char *beginning) {
     for (unsigned i = 0; i < needs->count; i++)
         if (strncmp(needs->libraries[i], beginning, strlen(beginning)) == 0)
             return true;
@@ -92,11 +93,11 @@ bool ff__needs_library(const struct ff__needs *needs, const char *beginning) {
 }
 
 static bool has_cuda(const struct ff__needs *needs) {
-    return ff__needs_library(needs, "libcudart.so") || ff__needs_library(needs, "libcuda.so");
+    return needs_library(needs, "libcudart.so") || needs_library(needs, "libcuda.so");
 }
 
 bool ff__needs_only_cuda(const struct ff__needs *needs) {
-    return has_cuda(needs) && !ff__needs_library(needs, "libOpenCL.so");
+    return has_cuda(needs) && !needs_library(needs, "libOpenCL.so");
 }
 
 bool ff__program_needs_only_cuda(const char *program) {

@@ -18,9 +18,6 @@ struct ff__needs {
 bool ff__needs_read(const char *program, struct ff__needs *out);
 void ff__needs_free(struct ff__needs *needs);
 
-/* Whether one of the libraries has a name that begins so. */
-bool ff__needs_library(const struct ff__needs *needs, const char *beginning);
-
 /* CUDA and not OpenCL. The second: of a program's file, which need not be one. */
 bool ff__needs_only_cuda(const struct ff__needs *needs);
 bool ff__program_needs_only_cuda(const char *program);

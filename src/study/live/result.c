@@ -50,9 +50,3 @@ const struct ff__summary *ff__result_typical(const struct ff__result *result) {
 bool ff__result_usable(const struct ff__result *result) {
     return !result->failed && result->count > 0 && ff__result_median(result) > 0;
 }
-
-void ff__mean_add_results(struct ff__mean *mean, const struct ff__result *top,
-                          const struct ff__result *bottom) {
-    if (ff__result_usable(top) && ff__result_usable(bottom))
-        ff__mean_add(mean, ff__result_median(top) / ff__result_median(bottom));
-}

@@ -4,7 +4,6 @@
 
 #include "runtime/options.h"
 #include "study/live/trial.h"
-#include "study/mean.h"
 
 struct ff__result {
     unsigned count;                        /* runs that were good */
@@ -32,9 +31,5 @@ const struct ff__summary *ff__result_typical(const struct ff__result *result);
 
 /* Whether it can be the top or the bottom of a ratio. */
 bool ff__result_usable(const struct ff__result *result);
-
-/* Ignored unless both are usable. */
-void ff__mean_add_results(struct ff__mean *mean, const struct ff__result *top,
-                          const struct ff__result *bottom);
 
 #endif
