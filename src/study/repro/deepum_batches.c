@@ -76,20 +76,6 @@ static void add_column(const struct limit *limit, const json_t *rows, const char
     free(what);
 }
 
-/* What the paper quotes of others. */
-static void add_others(const json_t *rows, json_t *tables) {
-    static const char *const others[] = {"vdnn", "autotm", "swapadvisor", "capuchin", "sentinel"};
-    for (size_t j = 0; j < sizeof others / sizeof others[0]; j++) {
-        char *id = ff__text("7.%s", others[j]);
-        json_t *table = ff__repro_table(tables, id, "the largest batch, published alone"), *row;
-        size_t i;
-        json_array_foreach(rows, i, row)
-            ff__repro_row(table, ff__json_text_of(row, "config"),
-                          ff__json_number_of(row, others[j]), (double)NAN);
-        free(id);
-    }
-}
-
 int ff__repro_deepum_batches(const struct ff__repro_plan *plan, json_t *tables) {
     static const struct {
         const char *set, *table, *device;
@@ -108,8 +94,6 @@ int ff__repro_deepum_batches(const struct ff__repro_plan *plan, json_t *tables) 
         if (!status)
             add_column(&limit, json_object_get(sets, hosts[i % 2].set), hosts[i % 2].table, tables);
     }
-    if (!status)
-        add_others(json_object_get(sets, "tensorflow"), tables);
     ff__paper_free(&paper);
     return status;
 }

@@ -242,7 +242,8 @@ static int fill_by_subject(struct experiment *work, const json_t *table, json_t 
         double ours = (double)NAN, published = ff__json_number_of(subject, paper);
         if (status || !is_in(work, subject, ff__json_text_of(table, "half")))
             continue;
-        status = value_of(work, table, subject, ff__json_text_of(table, "system"), &ours);
+        if (json_object_get(table, "metric")) /* else it is published alone */
+            status = value_of(work, table, subject, ff__json_text_of(table, "system"), &ours);
         ff__repro_row(out, name_of(subject),
                       *over ? published / ff__json_number_of(subject, over) : published, ours);
     }
