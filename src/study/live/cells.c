@@ -64,38 +64,16 @@ static bool key_of(const void *self, unsigned cell, struct ff__store_key *out) {
 }
 
 static json_t *result_of(const void *self, unsigned cell) {
-    const struct ff__trial *trial = &((const struct live_runs *)self)->runs[cell].trial;
-    const struct ff__run_measures *measures = &trial->summary.measures;
-    json_t *all = ff__must(json_object());
-    ff__json_set(all, "seconds", ff__json_number(measures->seconds));
-    ff__json_set(all, "faults", ff__json_count(measures->faults));
-    ff__json_set(all, "bytes_in", ff__json_count(measures->bytes_in));
-    ff__json_set(all, "bytes_out", ff__json_count(measures->bytes_out));
-    ff__json_set(all, "hit_rate", ff__json_number(measures->hit_rate));
-    ff__json_set(all, "footprint", ff__json_count(trial->summary.footprint));
-    ff__json_set(all, "fallbacks", ff__json_count(trial->summary.fallbacks));
-    ff__json_set(all, "summary", json_incref(trial->summary.all));
-    return all;
+    return json_incref(((const struct live_runs *)self)->runs[cell].trial.summary.all);
 }
 
 static bool restore(void *self, unsigned cell, const json_t *all) {
-    json_t *summary = json_object_get(all, "summary");
-    if (!json_is_object(summary))
-        return false;
-    ((const struct live_runs *)self)->runs[cell].trial = (struct ff__trial){
-        .good = true,
-        .output = -1,
-        .summary = {.measures = {.seconds = ff__json_number_of(all, "seconds"),
-                                 .slowdown = (double)NAN,
-                                 .faults = ff__json_count_of(all, "faults"),
-                                 .bytes_in = ff__json_count_of(all, "bytes_in"),
-                                 .bytes_out = ff__json_count_of(all, "bytes_out"),
-                                 .hit_rate = ff__json_number_of(all, "hit_rate")},
-                    .footprint = ff__json_count_of(all, "footprint"),
-                    .fallbacks = ff__json_count_of(all, "fallbacks"),
-                    .broken = json_string_value(json_object_get(summary, "broken")),
-                    .all = json_incref(summary)}};
-    return true;
+    struct ff__trial *trial = &((const struct live_runs *)self)->runs[cell].trial;
+    *trial = (struct ff__trial){.good = true, .output = -1};
+    bool good = ff__summary_of(json_incref((json_t *)all), &trial->summary) == 0;
+    if (!good)
+        ff__summary_free(&trial->summary);
+    return good;
 }
 
 static struct ff__found found_by(const void *self, unsigned cell) {

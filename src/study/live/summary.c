@@ -1,13 +1,11 @@
 #include "study/live/summary.h"
 
-#include "report/text.h"
+#include "report/json.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define PAGE UINT64_C(4096)
 
 /* The account as JSON; NULL: it is none. */
 static json_t *all_of(const struct ff__account *account, const struct ff__findings *findings) {
@@ -21,11 +19,30 @@ static json_t *all_of(const struct ff__account *account, const struct ff__findin
     return all;
 }
 
-static uint64_t count_fallbacks(const struct ff__account *account) {
+static uint64_t count_fallbacks(const json_t *all) {
+    json_t *fallbacks = json_object_get(all, "fallbacks"), *count;
+    const char *name;
     uint64_t sum = 0;
-    for (unsigned i = 0; i < FF__ACCOUNT_FALLBACKS; i++)
-        sum += ff__account_fallbacks(account, i);
+    json_object_foreach(fallbacks, name, count) sum += (uint64_t)json_integer_value(count);
     return sum;
+}
+
+int ff__summary_of(json_t *all, struct ff__summary *out) {
+    double hit_rate = ff__json_number_of(all, "hit_rate");
+    *out = (struct ff__summary){
+        .measures = {.seconds = ff__json_number_of(all, "seconds"),
+                     .slowdown = (double)NAN,
+                     .faults = ff__json_count_of(all, "faults"),
+                     .bytes_in = ff__json_count_of(all, "bytes_in"),
+                     .bytes_out = ff__json_count_of(all, "bytes_out"),
+                     /* negative: no launch named operands */
+                     .hit_rate = hit_rate < 0 ? (double)NAN : hit_rate},
+        .footprint = ff__json_count_of(all, "footprint"),
+        .fallbacks = count_fallbacks(all),
+        .broken = ff__json_text_of(all, "broken"),
+        .all = all,
+    };
+    return json_is_object(json_object_get(all, "fallbacks")) ? 0 : -EINVAL;
 }
 
 int ff__summary_read(const struct ff__book *book, struct ff__summary *out) {
@@ -36,23 +53,7 @@ int ff__summary_read(const struct ff__book *book, struct ff__summary *out) {
     struct ff__findings findings = ff__book_findings(book, account);
     json_t *all = all_of(account, &findings);
     free(findings.items);
-    if (!all)
-        return -EINVAL;
-    double hit_rate = ff_stats_hit_rate(&account->stats);
-    *out = (struct ff__summary){
-        .measures = {.seconds = ff__account_seconds(account),
-                     .slowdown = (double)NAN,
-                     .faults = account->stats.faults,
-                     .bytes_in = account->stats.pages_in * PAGE,
-                     .bytes_out = account->stats.pages_out * PAGE,
-                     /* negative: no launch named operands */
-                     .hit_rate = hit_rate < 0 ? (double)NAN : hit_rate},
-        .footprint = account->footprint,
-        .fallbacks = count_fallbacks(account),
-        .broken = json_string_value(json_object_get(all, "broken")),
-        .all = all,
-    };
-    return 0;
+    return all ? ff__summary_of(all, out) : -EINVAL;
 }
 
 void ff__summary_free(struct ff__summary *summary) {

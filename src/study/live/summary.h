@@ -15,6 +15,9 @@ struct ff__summary {
 
 /* From the last account. 0; -ENODATA: there is none. -EINVAL: it has a name that is no UTF-8. */
 int ff__summary_read(const struct ff__book *book, struct ff__summary *out);
+
+/* From an account's JSON, which it takes over. -EINVAL: that is something else. */
+int ff__summary_of(json_t *all, struct ff__summary *out);
 void ff__summary_free(struct ff__summary *summary);
 
 #endif
