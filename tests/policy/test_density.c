@@ -166,13 +166,32 @@ static void test_sparse(void **state) {
     bench_close(&bench);
 }
 
-/* All of it, once a launch: all blocks have to come in each, and there is no witness. */
+/* Much of it, once a launch: all blocks have to come in each. After eight launches whole blocks
+ * have cost as much as all pages would, and there is a witness. */
 static void test_dense(void **state) {
     (void)state;
     struct bench bench;
     bench_open(&bench, 1);
-    use_all(&bench, 10);
-    expect_whole(&bench, 10 * BLOCKS);
+    use_all(&bench, 8);
+    expect_whole(&bench, 8 * BLOCKS);
+    use_all(&bench, 4);
+    assert_in_range(bench.by_page, 1, BLOCKS);
+    expect_at_most(&bench, 5 * BLOCKS, 4 * BLOCKS * FF_BLOCK_PAGES);
+    bench_close(&bench);
+}
+
+/* Down one column a launch: as whole blocks all come for each. In pages, after eight launches, and
+ * three for the witnesses, one more brings those that stay. */
+static void test_columns_of_launches(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 1);
+    for (uint32_t i = 0; i < 64; i++) {
+        launch(&bench, true);
+        use_columns(&bench, 1, 1);
+        launch(&bench, false);
+    }
+    expect_at_most(&bench, (8 + 3 + 4) * BLOCKS, (8 + 3 + 1) * BLOCKS * FF_BLOCK_PAGES);
     bench_close(&bench);
 }
 
@@ -316,10 +335,15 @@ static void test_freed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sparse),           cmocka_unit_test(test_dense),
-        cmocka_unit_test(test_changes),          cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_columns_and_rows), cmocka_unit_test(test_dense_again),
-        cmocka_unit_test(test_small_device),     cmocka_unit_test(test_freed),
+        cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_columns_of_launches),
+        cmocka_unit_test(test_columns_and_rows),
+        cmocka_unit_test(test_dense_again),
+        cmocka_unit_test(test_small_device),
+        cmocka_unit_test(test_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

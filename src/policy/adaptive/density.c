@@ -128,11 +128,12 @@ static enum ff__grain grain_of(struct ff__density *density, struct ff__density_r
     if (ff_view_holds(view, group->tier, group->block))
         return (enum ff__grain)block->grain;
     bool back = !ff_mask_empty(&ff_view_facts(view, group->block)->evicted);
+    bool first = back && block->launch != density->launches;
     bool often =
         back && (comes_often(density, view, group->tier, block) || range->grain == FF__GRAIN_LEAF);
     bool between = is_between_launches(density);
-    block->is_witness =
-        range->grain != FF__GRAIN_PAGE && !between && often && ff__density_next_witness(range);
+    block->is_witness = range->grain != FF__GRAIN_PAGE && !between && (first || often) &&
+                        ff__density_next_witness(density, view, group->tier, range, often);
     if (block->is_witness)
         forget_use(block);
     if (block->is_witness || (range->grain == FF__GRAIN_PAGE && !between))

@@ -10,8 +10,10 @@
  *   - Of the blocks that come back again and again during one launch, every so often one is a
  *     witness: it comes in pages, and shows how many pages, and of how many leaves, are used until
  *     it leaves.
- *   - A program that goes through its data once a launch has no witnesses: a block in pieces costs
- *     its device the huge page.
+ *   - Of blocks that come back once a launch, few are: most programs go through their data so, and
+ *     a block in pieces costs its device the huge page. The first is one when whole blocks have
+ *     cost as much as all pages of the range would. If it is used densely, it takes twice as many
+ *     blocks until the next one.
  *
  * A range whose blocks come in leaves or pages:
  *   - All of its blocks come so. They stay for longer than whole blocks would, because fewer
@@ -58,16 +60,21 @@ struct ff__density_block {
     bool is_full;        /* all of it has been brought after all */
 };
 
+struct ff__density_turns {
+    uint32_t countdown; /* blocks that come back until the next witness */
+    uint32_t interval;  /* from one witness to the next; 0: there has been none */
+};
+
 /* By range, zero at first. Those of blocks in pieces are halved now and then. */
 struct ff__density_range {
-    uint32_t faults;      /* cost of blocks in pieces: in leaves, or in pages */
-    uint32_t visits;      /* visits of blocks in pieces */
-    uint32_t witnesses;   /* witnesses that have ended since the last decision */
-    uint32_t by_leaf;     /* cost of the witnesses' leaves, in pages */
-    uint32_t by_page;     /* cost of the witnesses' pages, in pages */
-    uint32_t used;        /* pages of the witnesses that were used */
-    uint32_t countdown;   /* blocks that come back until the next witness */
-    uint32_t interval;    /* blocks that come back from one witness to the next */
+    uint32_t faults;    /* cost of blocks in pieces: in leaves, or in pages */
+    uint32_t visits;    /* visits of blocks in pieces */
+    uint32_t witnesses; /* witnesses that have ended since the last decision */
+    uint32_t by_leaf;   /* cost of the witnesses' leaves, in pages */
+    uint32_t by_page;   /* cost of the witnesses' pages, in pages */
+    uint32_t used;      /* pages of the witnesses that were used */
+    /* Which are witnesses: of the blocks that come back often in a launch, and once a launch. */
+    struct ff__density_turns within, across;
     uint32_t full;        /* in pages: blocks that have come whole after all */
     uint32_t leaves;      /* in pages: leaves used, summed over visits */
     uint64_t pages;       /* of the range; 0: not known yet */

@@ -44,6 +44,13 @@ static void start_over(struct ff__density *density, struct ff__density_range *ra
     range->stays = false;
 }
 
+/* The range is used densely after all. */
+static void wait_for_longer(struct ff__density_range *range) {
+    range->within.interval = INTERVAL_DENSE;
+    if (range->across.interval < UINT32_MAX / 2)
+        range->across.countdown = range->across.interval *= 2;
+}
+
 /* Whether as much of all ranges as the witnesses have used, in pages, would find room in three
  * quarters of the memory. */
 static bool pages_fit(const struct ff__density *density, const struct ff_view *view, uint32_t tier,
@@ -80,7 +87,9 @@ void ff__density_end_witness(struct ff__density *density, const struct ff_view *
         block->is_full ? FF_CHUNK_LEAVES : (uint32_t)__builtin_popcount(block->leaves);
     uint32_t by_leaf = leaves * ff__density_leaf_cost(break_even);
     uint32_t least = block->cost < by_leaf ? block->cost : by_leaf;
-    range->interval = least <= break_even->pages ? INTERVAL_FIRST : INTERVAL_DENSE;
+    range->within.interval = INTERVAL_FIRST;
+    if (least > break_even->pages)
+        wait_for_longer(range);
     range->witnesses++;
     range->by_page += block->cost;
     range->by_leaf += by_leaf;
@@ -100,6 +109,7 @@ void ff__density_judge(struct ff__density *density, struct ff__density_range *ra
         range->failed_stays =
             (uint8_t)(range->failed_stays + (range->stays && range->failed_stays < 8));
         start_over(density, range, FF__GRAIN_BLOCK);
+        wait_for_longer(range);
         return;
     }
     if (by_page && !range->stays &&
@@ -117,10 +127,10 @@ void ff__density_renew(const struct ff__density *density, struct ff__density_ran
     if (range->launch == density->launches)
         return;
     range->launch = density->launches;
-    range->interval /= 2; /* what was used densely in the last launches probably is in this one */
-    if (range->interval < INTERVAL_FIRST)
-        range->interval = INTERVAL_FIRST;
-    range->countdown = range->interval;
+    range->within.interval /= 2; /* probably it is used as densely as in the last launches */
+    if (range->within.interval < INTERVAL_FIRST)
+        range->within.interval = INTERVAL_FIRST;
+    range->within.countdown = range->within.interval;
     range->failed_stays = 0;
     if (range->grain != FF__GRAIN_PAGE)
         return;
@@ -128,11 +138,30 @@ void ff__density_renew(const struct ff__density *density, struct ff__density_ran
     range->allowance = range->stays ? ALLOWANCE * range->pages : 0;
 }
 
-bool ff__density_next_witness(struct ff__density_range *range) {
-    if (range->interval == 0)
-        range->interval = range->countdown = INTERVAL_FIRST;
-    if (--range->countdown > 0)
+static bool next_within(struct ff__density_turns *turns) {
+    if (turns->interval == 0)
+        turns->interval = turns->countdown = INTERVAL_FIRST;
+    if (--turns->countdown > 0)
         return false;
-    range->countdown = range->interval;
+    turns->countdown = turns->interval;
     return true;
+}
+
+/* Pages that are to stay come once, and then save what whole blocks cost in each launch. So they
+ * are tried when whole blocks have cost as much (the rule for the ski rental problem): from then on
+ * there is a witness each time that all blocks have come. */
+static bool next_across(struct ff__density_range *range, uint32_t block_cost) {
+    struct ff__density_turns *turns = &range->across;
+    if (turns->interval == 0)
+        turns->interval = turns->countdown = at_least_one(range->pages / block_cost);
+    if (--turns->countdown > 0)
+        return false;
+    turns->countdown = at_least_one(range->pages / FF_BLOCK_PAGES);
+    return true;
+}
+
+bool ff__density_next_witness(struct ff__density *density, const struct ff_view *view,
+                              uint32_t tier, struct ff__density_range *range, bool often) {
+    return often ? next_within(&range->within)
+                 : next_across(range, ff__density_break_even_of(density, view, tier)->pages);
 }

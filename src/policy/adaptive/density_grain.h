@@ -17,9 +17,10 @@ static inline uint32_t ff__density_leaf_cost(const struct ff__density_break_even
 /* Pages are good for a launch: the next one may use its data from end to end. */
 void ff__density_renew(const struct ff__density *density, struct ff__density_range *range);
 
-/* Of a range that does not come in pages, a block comes back, often if it would come whole: whether
- * it is a witness. */
-bool ff__density_next_witness(struct ff__density_range *range);
+/* Of a range that does not come in pages, a block comes back, often during this launch or for the
+ * first time: whether it is a witness. */
+bool ff__density_next_witness(struct ff__density *density, const struct ff_view *view,
+                              uint32_t tier, struct ff__density_range *range, bool often);
 
 /* The block was a witness, and leaves. */
 void ff__density_end_witness(struct ff__density *density, const struct ff_view *view, uint32_t tier,
