@@ -20,14 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Values by row and series, before it is known which of them are the groups. */
-struct figure_values {
-    const char **series;
-    char **rows;
-    double *values; /* [series][row_count] */
-    unsigned series_count, row_count;
-};
-
 static const json_t *find_table(const json_t *tables, const char *id) {
     size_t i;
     json_t *table;
@@ -45,112 +37,85 @@ static char *group_of(const json_t *row, const char *ending) {
     return ff__text("%.*s", (int)(length - end), name);
 }
 
-/* The number of the row, which is added if it is new. Takes over `name`. */
-static unsigned row_number(struct figure_values *figure, char *name) {
-    for (unsigned i = 0; i < figure->row_count; i++)
-        if (strcmp(figure->rows[i], name) == 0) {
-            free(name);
-            return i;
-        }
-    figure->rows = ff__must(realloc(figure->rows, (figure->row_count + 1) * sizeof(char *)));
-    figure->rows[figure->row_count] = name;
-    return figure->row_count++;
+/* A value of each series, null at first. */
+static json_t *row_of(json_t *rows, const char *name, size_t series_count) {
+    json_t *row = json_object_get(rows, name);
+    if (row)
+        return row;
+    row = ff__must(json_array());
+    for (size_t i = 0; i < series_count; i++)
+        json_array_append_new(row, json_null());
+    ff__json_set(rows, name, row);
+    return row;
 }
 
-typedef void value_visit(struct figure_values *figure, unsigned series, unsigned row, double value);
-
-static void each_value(struct figure_values *figure, const json_t *description,
-                       const json_t *tables, value_visit *visit) {
+/* By the names of rows the values of all series. */
+static json_t *collect(const json_t *description, const json_t *tables) {
+    const json_t *all = json_object_get(description, "series"), *series, *row;
+    json_t *rows = ff__must(json_object());
     size_t i, j;
-    json_t *series, *row;
-    json_array_foreach(json_object_get(description, "series"), i, series) {
+    json_array_foreach(all, i, series) {
         const json_t *table = find_table(tables, ff__json_text_of(series, "table"));
         bool published = strcmp(ff__json_text_of(series, "value"), "paper") == 0;
-        figure->series[i] = ff__json_text_of(series, "name");
         json_array_foreach(json_object_get(table, "rows"), j, row) {
             char *name = group_of(row, ff__json_text_of(series, "rows"));
+            double value = ff__json_number_of(row, published ? "paper" : "ours");
             if (name)
-                visit(figure, (unsigned)i, row_number(figure, name),
-                      ff__json_number_of(row, published ? "paper" : "ours"));
+                json_array_set_new(row_of(rows, name, json_array_size(all)), i,
+                                   ff__must(ff__json_number(value)));
+            free(name);
         }
     }
+    return rows;
 }
 
-static void count_only(struct figure_values *figure, unsigned series, unsigned row, double value) {
-    (void)figure;
-    (void)series;
-    (void)row;
-    (void)value;
-}
-
-static void keep(struct figure_values *figure, unsigned series, unsigned row, double value) {
-    figure->values[series * figure->row_count + row] = value;
-}
-
-/* Rows first, because they say how much room values need. */
-static void collect(struct figure_values *figure, const json_t *description, const json_t *tables) {
-    figure->series_count = (unsigned)json_array_size(json_object_get(description, "series"));
-    figure->series = ff__must(calloc(figure->series_count + 1, sizeof *figure->series));
-    each_value(figure, description, tables, count_only);
-    size_t count = (size_t)figure->series_count * figure->row_count;
-    figure->values = ff__must(calloc(count + 1, sizeof *figure->values));
-    for (size_t i = 0; i < count; i++)
-        figure->values[i] = (double)NAN;
-    each_value(figure, description, tables, keep);
-}
-
-static void free_values(struct figure_values *figure) {
-    for (unsigned i = 0; i < figure->row_count; i++)
-        free(figure->rows[i]);
-    free(figure->rows);
-    free(figure->series);
-    free(figure->values);
-}
-
-/* Rows become series, and series rows. */
-static double *turned(const struct figure_values *figure) {
-    double *values = ff__must(
-        calloc((size_t)figure->series_count * figure->row_count + 1, sizeof *figure->values));
-    for (unsigned s = 0; s < figure->series_count; s++)
-        for (unsigned r = 0; r < figure->row_count; r++)
-            values[r * figure->series_count + s] = figure->values[s * figure->row_count + r];
-    return values;
-}
-
-static int draw(const struct figure_values *figure, const json_t *description, const char *path) {
+/* Across, rows are the series, and series the groups. */
+static int draw(json_t *rows, const json_t *description, const char *path) {
+    const json_t *all = json_object_get(description, "series");
     bool across = json_is_true(json_object_get(description, "across"));
-    unsigned groups = across ? figure->series_count : figure->row_count,
-             count = across ? figure->row_count : figure->series_count;
-    const char *const *rows = (const char *const *)figure->rows;
-    double *values = across ? turned(figure) : NULL;
+    size_t row_count = json_object_size(rows), series_count = json_array_size(all), row = 0;
+    size_t groups = across ? series_count : row_count, count = across ? row_count : series_count;
+    double *values = ff__must(calloc(groups * count + 1, sizeof *values));
+    const char **names = ff__must(calloc(groups + 1, sizeof *names)), *name;
     struct ff__plot_series *series = ff__must(calloc(count + 1, sizeof *series));
-    for (unsigned s = 0; s < count; s++)
-        series[s] =
-            (struct ff__plot_series){across ? rows[s] : figure->series[s],
-                                     (across ? values : figure->values) + (size_t)s * groups};
+    json_t *of_row;
+    for (size_t s = 0; s < count; s++)
+        series[s].values = values + s * groups;
+    for (size_t s = 0; s < series_count; s++)
+        *(across ? &names[s] : &series[s].name) = ff__json_text_of(json_array_get(all, s), "name");
+    json_object_foreach(rows, name, of_row) {
+        *(across ? &series[row].name : &names[row]) = name;
+        for (size_t s = 0; s < series_count; s++) {
+            const json_t *value = json_array_get(of_row, s);
+            values[across ? row * groups + s : s * groups + row] =
+                json_is_number(value) ? json_number_value(value) : (double)NAN;
+        }
+        row++;
+    }
     const struct ff__plot plot = {.title = ff__json_text_of(description, "what"),
                                   .axis = ff__json_text_of(description, "axis"),
-                                  .groups = across ? figure->series : rows,
+                                  .groups = names,
                                   .series = series,
-                                  .group_count = groups,
-                                  .series_count = count};
+                                  .group_count = (unsigned)groups,
+                                  .series_count = (unsigned)count};
     int status = ff__plot_write(&plot, path);
     free(series);
+    free(names);
     free(values);
     return status;
 }
 
 static int plot_figure(const json_t *description, const json_t *tables, const char *folder,
                        bool shows) {
-    struct figure_values figure = {0};
     char *path = ff__text("%s/%s.svg", folder, ff__json_text_of(description, "id"));
-    collect(&figure, description, tables);
-    int status = figure.row_count > 0 ? draw(&figure, description, path) : 0;
+    json_t *rows = collect(description, tables);
+    bool any = json_object_size(rows) > 0;
+    int status = any ? draw(rows, description, path) : 0;
     if (status)
         status = ff__complain(FF__EXIT_FAILURE, "cannot write %s: %s", path, strerror(-status));
-    else if (figure.row_count > 0 && shows)
+    else if (any && shows)
         printf("%s: %s\n", path, ff__json_text_of(description, "what"));
-    free_values(&figure);
+    json_decref(rows);
     free(path);
     return status;
 }
