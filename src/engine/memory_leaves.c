@@ -189,9 +189,8 @@ static void settle(struct ff__engine *engine, uint32_t block, struct ff__place a
                    const struct ff_mask *resident) {
     uint32_t tier = at.tier;
     struct ff__frames *frames = &engine->space.frames[tier];
-    uint32_t used = ff__frames_leaves_under(frames, at.frame, block, resident);
-    if (at.frame == FF__SPLIT_PAGES)
-        ff__frames_keep(frames, block, resident);
+    uint32_t used = at.frame == FF__SPLIT_PAGES ? ff__frames_keep(frames, block, resident)
+                                                : ff__leaves_of(resident);
     for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
         uint32_t *place = ff__frames_leaf(frames, block, leaf), frame = *place - 1;
         if (*place == 0)

@@ -295,10 +295,12 @@ void ff__frames_put(struct ff__frames *frames, uint32_t block, const struct ff_m
     }
 }
 
-void ff__frames_keep(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages) {
+uint32_t ff__frames_keep(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages) {
     struct ff__places *places = &frames->places[block];
-    ff_mask_clear(&places->used);
+    struct ff_mask used = {{0}};
     FF_MASK_FOR_EACH_PAGE(pages, page) {
-        ff_mask_set(&places->used, places->slot[page]);
+        ff_mask_set(&used, places->slot[page]);
     }
+    places->used = used;
+    return ff__leaves_of(&used);
 }

@@ -136,9 +136,9 @@ struct ff_mask ff__frames_pages_in(const struct ff__frames *frames, uint32_t fra
 uint32_t ff__frames_held(const struct ff__frames *frames, uint32_t block);
 
 /* In single pages: slots of the leaves it holds without a page; gives these pages one each, for
- * which there are enough; and frees all slots but those of these pages. */
+ * which there are enough; and frees all slots but those of these pages: returns their leaves. */
 uint32_t ff__frames_free_slots(const struct ff__frames *frames, uint32_t block);
 void ff__frames_put(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages);
-void ff__frames_keep(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages);
+uint32_t ff__frames_keep(struct ff__frames *frames, uint32_t block, const struct ff_mask *pages);
 
 #endif
