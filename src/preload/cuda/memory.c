@@ -136,7 +136,7 @@ bool ff__cuda_would_substitute(size_t size) {
 static CUresult allocate_of_driver(CUdeviceptr *address, size_t size) {
     static const CUuuid name = FF_CUDA_NATIVE_TABLE;
     const void *found = NULL;
-    if (!REAL(cuGetExportTable) || REAL(cuGetExportTable)(&found, &name) != CUDA_SUCCESS)
+    if (!REAL(cuGetExportTable) || REAL(cuGetExportTable)(&found, &name) != CUDA_SUCCESS || !found)
         return REAL(cuMemAllocManaged)(address, size, CU_MEM_ATTACH_GLOBAL);
     return ((const struct ff__cuda_native_table *)found)->allocate(address, size);
 }
