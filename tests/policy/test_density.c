@@ -180,6 +180,22 @@ static void test_dense(void **state) {
     bench_close(&bench);
 }
 
+/* Three of five pages of all blocks, again and again, which take nine tenths of the memory. Whole
+ * blocks come until each has cost as much as a trial of pages may, 32 times; not 96 times. */
+static void test_tight(void **state) {
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 1);
+    launch(&bench, true);
+    for (uint32_t i = 0; i < 96 * BLOCKS; i++)
+        for (uint32_t first = 0; first < 3; first++)
+            for (uint32_t page = first; page < FF_BLOCK_PAGES; page += 5)
+                use(&bench, i % BLOCKS, page);
+    assert_in_range(taken(&bench).pages, 16 * BLOCKS * FF_BLOCK_PAGES,
+                    40 * BLOCKS * FF_BLOCK_PAGES);
+    bench_close(&bench);
+}
+
 /* Down one column a launch: as whole blocks all come for each. In pages, after eight launches, and
  * three for the witnesses, one more brings those that stay. */
 static void test_columns_of_launches(void **state) {
@@ -339,6 +355,7 @@ int main(void) {
         cmocka_unit_test(test_dense),
         cmocka_unit_test(test_changes),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_tight),
         cmocka_unit_test(test_columns_of_launches),
         cmocka_unit_test(test_columns_and_rows),
         cmocka_unit_test(test_dense_again),

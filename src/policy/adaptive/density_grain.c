@@ -52,23 +52,28 @@ static void wait_for_longer(struct ff__density_range *range) {
 }
 
 /* Whether as much of all ranges as the witnesses have used, in pages, would find room in three
- * quarters of the memory. */
-static bool pages_fit(const struct ff__density *density, const struct ff_view *view, uint32_t tier,
-                      const struct ff__density_range *range) {
+ * quarters of the memory; or in all of it, if the latest witness has come back so often during this
+ * launch that its block has cost as much as a trial of pages may. */
+static bool pages_fit(struct ff__density *density, const struct ff_view *view, uint32_t tier,
+                      const struct ff__density_range *range,
+                      const struct ff__density_block *latest) {
     uint64_t all = (uint64_t)range->witnesses * FF_BLOCK_PAGES;
-    return 4 * range->used * density->pages <= 3 * view->capacity[tier] * all;
+    uint32_t times = latest->times >> range->failed_stays;
+    uint32_t cost = times * ff__density_break_even_of(density, view, tier)->pages;
+    uint32_t quarters = cost >= ALLOWANCE * FF_BLOCK_PAGES ? 4 : 3;
+    return 4 * range->used * density->pages <= quarters * view->capacity[tier] * all;
 }
 
 /* Blocks come in pieces only if that saves a third: these are smaller pages for the device, too.
  * Pages leave more room than leaves, so that they need not save anything else. */
 static void decide(struct ff__density *density, const struct ff_view *view, uint32_t tier,
-                   struct ff__density_range *range) {
+                   struct ff__density_range *range, const struct ff__density_block *latest) {
     uint32_t whole = range->witnesses * ff__density_break_even_of(density, view, tier)->pages;
     bool in_leaves =
         range->grain == FF__GRAIN_LEAF; /* visits are longer than those of whole blocks */
     bool leaves_pay = in_leaves || range->by_leaf * 3 < whole * 2;
     bool pays = range->by_page < range->by_leaf && (in_leaves || range->by_page * 3 < whole * 2);
-    bool stays = !pays && !leaves_pay && pages_fit(density, view, tier, range);
+    bool stays = !pays && !leaves_pay && pages_fit(density, view, tier, range, latest);
     range->witnesses = range->by_leaf = range->by_page = range->used = 0;
     if (pays || stays)
         start_over(density, range, FF__GRAIN_PAGE);
@@ -95,7 +100,7 @@ void ff__density_end_witness(struct ff__density *density, const struct ff_view *
     range->by_leaf += by_leaf;
     range->used += block->is_full ? FF_BLOCK_PAGES : block->used;
     if (range->witnesses == WITNESSES)
-        decide(density, view, tier, range);
+        decide(density, view, tier, range, block);
 }
 
 void ff__density_judge(struct ff__density *density, struct ff__density_range *range,
