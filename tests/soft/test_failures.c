@@ -20,6 +20,7 @@
 #include <farfault/policy.h>
 
 #include "base/cases.h"
+#include "base/wrap.h"
 #include "policy/registry.h"
 #include "runtime/fixture.h"
 
@@ -61,11 +62,6 @@ static bool fails(const char *what) {
 static void count(long *counter, long change) {
     __atomic_fetch_add(counter, change, __ATOMIC_RELAXED);
 }
-
-#define WRAP(type, name, ...)                                                                      \
-    type __real_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__)
 
 #define FAIL_IF(what, code, result)                                                                \
     if (fails(what)) {                                                                             \

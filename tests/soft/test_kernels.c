@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "base/wrap.h"
 #include "runtime/child.h"
 
 #define BUDGET (4 * MB)
@@ -85,11 +86,6 @@ static bool refuse(enum call call, size_t size) {
     errno = ENOMEM;
     return true;
 }
-
-#define WRAP(type, name, ...)                                                                      \
-    type __real_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__)
 
 WRAP(void *, mmap, void *at, size_t size, int protection, int flags, int fd, off_t offset) {
     return refuse(MMAP, size) ? MAP_FAILED : __real_mmap(at, size, protection, flags, fd, offset);
