@@ -161,7 +161,7 @@ FF_API int ff_mem_alloc(struct ff_context *context, size_t size, void **out);
 /* As ff_mem_alloc(), for what kernels and copies by the program's own code alone use: no system
  * call is given an address in it, nor is it unmapped, moved, protected or dropped by one. With
  * FF_HANDLER_KERNELS its faults cost least; otherwise it is as all memory. FF_HINT_SYSTEM_CALLS
- * ends that. */
+ * ends that, FF_HINT_KERNELS makes it so again. */
 FF_API int ff_mem_alloc_for_kernels(struct ff_context *context, size_t size, void **out);
 
 /* `pointer` must come from ff_mem_alloc (NULL is allowed; otherwise -EINVAL), and no thread may use
@@ -204,11 +204,14 @@ enum ff_hint {
     /* From now on system calls may be given addresses in the allocation, all of it
      * (ff_mem_alloc_for_kernels). What is on devices leaves them once. */
     FF_HINT_SYSTEM_CALLS,
+    /* And from now on not any more, where it came from ff_mem_alloc_for_kernels; likewise. */
+    FF_HINT_KERNELS,
 };
 
 /* Gives a hint on [pointer, pointer + size); `device` counts for FF_HINT_HOME alone. -EINVAL: no
  * such hint or device, or the memory is not in one allocation. -ENOMEM: no addresses for
- * FF_HINT_SYSTEM_CALLS. */
+ * FF_HINT_SYSTEM_CALLS or FF_HINT_KERNELS. -ENOSYS: the device does not tell kernels' memory from
+ * other memory, or has too many ranges of it, and it stays as it was. */
 FF_API int ff_mem_hint(struct ff_context *context, const void *pointer, size_t size,
                        enum ff_hint hint, uint32_t device);
 

@@ -204,9 +204,10 @@ struct ff__backend {
      * engine's lock held. NULL, or negative errno: it is as it was. */
     int (*set_kernels)(void *self, uint32_t first_block, uint64_t page_count);
 
-    /* Takes that back, if it was so. No page of the range is on a device, and its blocks are busy.
-     * Within a call of the pipeline. Negative errno: it is as it was. */
-    int (*end_kernels)(void *self, uint32_t first_block, uint64_t page_count);
+    /* Takes that back, or makes it so while the range may be in use. No page of the range is on a
+     * device, and its blocks are busy. Within a call of the pipeline. Negative errno: it is as it
+     * was. */
+    int (*change_kernels)(void *self, uint32_t first_block, uint64_t page_count, bool kernels);
 
     /* Sets the host's copy of these pages, none of which is on a device. `from` holds the content
      * of the block's page `first` and of those behind it, in memory that cannot fault. From any

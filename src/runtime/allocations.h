@@ -24,7 +24,8 @@ struct ff__allocation {
     uint16_t kernel;     /* the first that named it (moved.h); 0: none has */
     uint8_t home_tier;   /* in a slab: where kernels use it; 0: not said */
     bool is_strided;     /* some launch indexes it with a fixed stride */
-    bool is_kernels;     /* kernels and copies alone use it (ff_mem_alloc_for_kernels) */
+    bool for_kernels;    /* ff_mem_alloc_for_kernels */
+    bool is_kernels;     /* kernels and copies alone use it now; atomic */
     bool is_live;
 };
 

@@ -59,36 +59,38 @@ static void activity_piece(struct ff_context *context, uint32_t block, size_t fi
 
 /* ---- memory for kernels alone ---- */
 
-struct opening {
+struct kernels_change {
     struct ff_context *context;
     struct ff__span range;
+    bool kernels;
     int status;
 };
 
 /* All of it leaves, and waits, while the backend changes how its faults are told. */
-static void open_range(void *argument) {
-    struct opening *it = argument;
-    struct ff__pipeline *pipeline = &it->context->pipeline;
+static void change_range(void *argument) {
+    struct kernels_change *it = argument;
+    struct ff_context *context = it->context;
     const struct ff_mask none = {{0}};
     uint32_t first = it->range.first_block, count = it->range.block_count;
     for (uint32_t i = 0; i < count; i++)
-        ff__pipeline_withdraw(pipeline, first + i);
-    it->status = it->context->backend->end_kernels(it->context->self, first, it->range.page_count);
+        ff__pipeline_withdraw(&context->pipeline, first + i);
+    it->status =
+        context->backend->change_kernels(context->self, first, it->range.page_count, it->kernels);
     for (uint32_t i = 0; i < count; i++)
-        ff__pipeline_release(pipeline, first + i, &none);
+        ff__pipeline_release(&context->pipeline, first + i, &none);
 }
 
-static int open_to_system_calls(struct ff_context *context, const void *pointer) {
-    struct opening it = {.context = context};
+static int change_kernels(struct ff_context *context, const void *pointer, bool kernels) {
+    struct kernels_change it = {.context = context, .kernels = kernels};
     if (!ff__range_find(context, pointer, &it.range))
         return -EINVAL;
     struct ff__allocation *allocation = it.range.allocation;
-    if (!__atomic_load_n(&allocation->is_kernels, __ATOMIC_RELAXED) ||
-        !context->backend->end_kernels)
+    if (!allocation->for_kernels || !context->backend->change_kernels ||
+        __atomic_load_n(&allocation->is_kernels, __ATOMIC_RELAXED) == kernels)
         return 0;
-    ff__pipeline_call(&context->pipeline, open_range, &it);
+    ff__pipeline_call(&context->pipeline, change_range, &it);
     if (it.status == 0)
-        __atomic_store_n(&allocation->is_kernels, false, __ATOMIC_RELAXED);
+        __atomic_store_n(&allocation->is_kernels, kernels, __ATOMIC_RELAXED);
     return it.status;
 }
 
@@ -132,7 +134,8 @@ int ff_mem_hint(struct ff_context *context, const void *pointer, size_t size, en
         ff__context_set_home(context, &range, ff_tier_of_device(device));
         return 0;
     case FF_HINT_SYSTEM_CALLS:
-        return open_to_system_calls(context, pointer);
+    case FF_HINT_KERNELS:
+        return change_kernels(context, pointer, hint == FF_HINT_KERNELS);
     default:
         return -EINVAL;
     }

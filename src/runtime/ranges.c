@@ -188,7 +188,11 @@ static int alloc_alone(struct ff_context *context, uint64_t page_count, enum ff_
     struct ff__allocation *allocation = &context->allocations.alone[range.range];
     lock(context);
     *allocation = (struct ff__allocation){
-        .page_count = page_count, .range = range.range, .is_kernels = use == FF__RANGE_KERNELS};
+        .page_count = page_count,
+        .range = range.range,
+        .for_kernels = use == FF__RANGE_KERNELS,
+        .is_kernels = use == FF__RANGE_KERNELS,
+    };
     ff__allocation_begin(&context->allocations, allocation);
     ff__allocation_show(&context->allocations, range.first_block, page_count);
     unlock(context);

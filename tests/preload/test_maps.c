@@ -244,6 +244,44 @@ static void test_system_calls(const struct client *client) {
     OK(clReleaseMemObject(buffer));
 }
 
+/* Whether system calls take the buffer's memory once it is on no device. */
+static bool takes_system_calls(const struct client *client, char *mapped) {
+    cl_int *other = client_numbers(4 * COUNT, 0, 1);
+    cl_mem buffer = client_buffer(client, CL_MEM_COPY_HOST_PTR, 4 * SIZE, other);
+    cl_kernel add = client_kernel(client, "add");
+    client_launch(client->queue, add, buffer, 1, 4 * COUNT);
+    OK(clFinish(client->queue));
+    int zero = open("/dev/zero", O_RDONLY);
+    bool takes = read(zero, mapped, 4096) == 4096;
+    close(zero);
+    OK(clReleaseKernel(add));
+    OK(clReleaseMemObject(buffer));
+    free(other);
+    return takes;
+}
+
+/* No system call may be given the address after the buffer has been unmapped. Then kernels serve
+ * its faults, unless it is mapped so often that this does not pay: in the preload's default. */
+static void test_unmapped(const struct client *client) {
+    static const bool stays_open[] = {false, true, false, true, true, true, false};
+    const char *handler = getenv("FARFAULT_HANDLER");
+    bool closes = client_is_preloaded() && (!handler || strcmp(handler, "kernels") == 0);
+    cl_mem buffer = client_buffer(client, CL_MEM_ALLOC_HOST_PTR, SIZE, NULL);
+    for (size_t i = 0; i < sizeof stays_open; i++) {
+        char *mapped = (char *)map(client->queue, buffer, CL_MAP_WRITE, 0, SIZE);
+        char *part = (char *)map(client->queue, buffer, CL_MAP_READ, MIB, MIB);
+        memset(mapped, (int)i, SIZE);
+        CHECK(takes_system_calls(client, mapped));
+        unmap(client->queue, buffer, part);
+        CHECK(takes_system_calls(client, mapped));
+        unmap(client->queue, buffer, mapped);
+        OK(clFinish(client->queue));
+        CHECK(takes_system_calls(client, mapped) == (stays_open[i] || !closes));
+        CHECK(mapped[4096] == (char)i && mapped[SIZE - 1] == (char)i);
+    }
+    OK(clReleaseMemObject(buffer));
+}
+
 int main(void) {
     struct client client;
     client_open(&client, 0);
@@ -256,6 +294,7 @@ int main(void) {
     test_events(&client, unordered);
     test_sub_buffer(&client);
     test_system_calls(&client);
+    test_unmapped(&client);
     OK(clReleaseCommandQueue(unordered));
     client_close(&client);
     return 0;

@@ -1,6 +1,6 @@
 /* Memory that kernels alone use (ff_mem_alloc_for_kernels): the threads that meet its faults serve
- * them, system calls fail there until the program says that it wants them, and nothing is lost when
- * it does. All other memory is as ever. */
+ * them, system calls fail there while the program has not said that it wants them, and nothing is
+ * lost when it does, nor when it takes that back. All other memory is as ever. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -20,6 +20,10 @@ static unsigned char *alloc_for_kernels(struct ff_context *context, size_t size)
 
 static void open_it(struct ff_context *context, const void *pointer) {
     CHECK(ff_mem_hint(context, pointer, 1, FF_HINT_SYSTEM_CALLS, 0) == 0);
+}
+
+static void close_it(struct ff_context *context, const void *pointer) {
+    CHECK(ff_mem_hint(context, pointer, 1, FF_HINT_KERNELS, 0) == 0);
 }
 
 static void fill(unsigned char *data, size_t size, unsigned first) {
@@ -68,7 +72,15 @@ static void use(const struct ff_config *config, const void *argument) {
     CHECK(read_into(kernels) == PAGE && kernels[0] == 0);
     kernels[0] = 1;
     CHECK(is_filled(kernels, SIZE, 1));
+    close_it(context, kernels + 7 * PAGE);
+    close_it(context, kernels);
+    close_it(context, any);
+    close_it(context, small);
+    CHECK(read_into(kernels) < 0 && errno == EFAULT && is_filled(kernels, SIZE, 1));
+    child_evict(context, any, SIZE);
+    CHECK(read_into(any) == PAGE && read_into(small) == PAGE);
     CHECK(ff_mem_hint(context, &config, 1, FF_HINT_SYSTEM_CALLS, 0) == -EINVAL);
+    CHECK(ff_mem_hint(context, &config, 1, FF_HINT_KERNELS, 0) == -EINVAL);
     CHECK(ff_check(context, NULL) == 0);
     child_close(context);
 }
@@ -102,21 +114,29 @@ WRAP(long, syscall, long number, long a, long b, long c, long d, long e) {
 }
 
 /* Where other memory cannot take its place, the memory stays as it is. */
-static void cannot_open(const struct ff_config *config, const void *argument) {
+static void cannot_change(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
     unsigned char *data = alloc_for_kernels(context, SIZE);
     fill(data, SIZE, 4);
-    for (enum call call = MMAP; call <= MREMAP; call++) {
-        __atomic_store_n(&refused, call, __ATOMIC_RELAXED);
-        CHECK(ff_mem_hint(context, data, 1, FF_HINT_SYSTEM_CALLS, 0) == -ENOMEM);
-        CHECK(__atomic_load_n(&refused, __ATOMIC_RELAXED) == NONE && is_filled(data, SIZE, 4));
+    for (unsigned i = 0; i < 2; i++) {
+        enum ff_hint hint = i == 0 ? FF_HINT_SYSTEM_CALLS : FF_HINT_KERNELS;
+        for (enum call call = MMAP; call <= MREMAP; call++) {
+            __atomic_store_n(&refused, call, __ATOMIC_RELAXED);
+            CHECK(ff_mem_hint(context, data, 1, hint, 0) == -ENOMEM);
+            CHECK(__atomic_load_n(&refused, __ATOMIC_RELAXED) == NONE && is_filled(data, SIZE, 4));
+            child_evict(context, data, SIZE);
+            CHECK((read_into(data) == PAGE) == (i == 1));
+            data[0] = 4;
+            CHECK(is_filled(data, SIZE, 4));
+        }
+        CHECK(ff_mem_hint(context, data, 1, hint, 0) == 0);
         child_evict(context, data, SIZE);
-        CHECK(read_into(data) < 0 && errno == EFAULT && is_filled(data, SIZE, 4));
+        CHECK(is_filled(data, SIZE, 4));
+        child_evict(context, data, SIZE);
+        CHECK((read_into(data) == PAGE) == (i == 0));
+        data[0] = 4;
     }
-    open_it(context, data);
-    child_evict(context, data, SIZE);
-    CHECK(is_filled(data, SIZE, 4) && read_into(data) == PAGE);
     child_close(context);
 }
 
@@ -127,8 +147,10 @@ static void reuse(const struct ff_config *config, const void *argument) {
     struct ff_context *context = child_open(config);
     for (unsigned i = 0; i < 20; i++) {
         unsigned char *data = i % 2 ? child_alloc(context, SIZE) : alloc_for_kernels(context, SIZE);
-        if (i % 4 == 2)
+        if (i % 4 == 2 || i % 8 == 4)
             open_it(context, data);
+        if (i % 8 == 4)
+            close_it(context, data);
         fill(data, SIZE, i);
         CHECK(is_filled(data, SIZE, i));
         child_evict(context, data, SIZE);
@@ -182,7 +204,8 @@ static void *run(void *argument) {
     return NULL;
 }
 
-static void open_meanwhile(const struct ff_config *config, const void *argument) {
+/* Threads that wait for a page while the memory changes find it, and so do those that come then. */
+static void change_meanwhile(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
     bool stop = false;
@@ -192,12 +215,31 @@ static void open_meanwhile(const struct ff_config *config, const void *argument)
         runners[i] = (struct runner){.data = data, .stop = &stop, .number = i};
         CHECK(pthread_create(&runners[i].thread, NULL, run, &runners[i]) == 0);
     }
-    usleep(20000);
-    open_it(context, data);
-    usleep(20000);
+    for (unsigned i = 0; i < 20; i++) {
+        usleep(5000);
+        open_it(context, data);
+        usleep(5000);
+        close_it(context, data);
+    }
+    usleep(5000);
     __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < 4; i++)
         CHECK(pthread_join(runners[i].thread, NULL) == 0);
+    child_close(context);
+}
+
+/* A program that moves such memory all the same, and loses what was not on a device, goes on. */
+static void move_away(const struct ff_config *config, const void *argument) {
+    (void)argument;
+    struct ff_context *context = child_open(config);
+    unsigned char *data = alloc_for_kernels(context, SIZE),
+                  *other = alloc_for_kernels(context, SIZE);
+    fill(other, SIZE, 6);
+    void *to = mmap(NULL, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(to != MAP_FAILED);
+    void *moved = mremap(data, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+    CHECK(moved == to && is_filled(other, SIZE, 6));
+    munmap(moved, SIZE);
     child_close(context);
 }
 
@@ -241,9 +283,10 @@ static void run_all(scenario_fn *scenario, const char *name) {
         run_all(name, #name);                                                                      \
     }
 SCENARIO(use)
-SCENARIO(cannot_open)
+SCENARIO(cannot_change)
 SCENARIO(reuse)
-SCENARIO(open_meanwhile)
+SCENARIO(change_meanwhile)
+SCENARIO(move_away)
 SCENARIO(close_all)
 
 int main(void) {
@@ -251,10 +294,11 @@ int main(void) {
     ff_close(open_or_skip(&config));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_use),
-        cmocka_unit_test(test_cannot_open),
+        cmocka_unit_test(test_cannot_change),
         cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_many),
-        cmocka_unit_test(test_open_meanwhile),
+        cmocka_unit_test(test_change_meanwhile),
+        cmocka_unit_test(test_move_away),
         cmocka_unit_test(test_close_all),
     };
     return run_or_skip(tests);

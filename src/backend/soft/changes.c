@@ -103,10 +103,17 @@ static void lose(struct ff__changes *changes, uint32_t block, const struct ff_ma
 
 /* Messages that have been read are dealt with first: the threads that wait for them go on as soon
  * as they are read. */
-void ff__changes_expect(struct ff__changes *changes, uint32_t block) {
+void ff__changes_expect_drop(struct ff__changes *changes, uint32_t block) {
     hold_arrivals_off(changes);
     changes->expected = block;
     ff_mask_clear(&changes->expected_seen);
+    pthread_rwlock_unlock(&changes->reading);
+}
+
+void ff__changes_expect_unmap(struct ff__changes *changes, const char *area, size_t size) {
+    hold_arrivals_off(changes);
+    changes->replaced_start = (uintptr_t)area;
+    changes->replaced_end = (uintptr_t)area + size;
     pthread_rwlock_unlock(&changes->reading);
 }
 
@@ -129,10 +136,13 @@ static bool is_expected(const struct ff__changes *changes, const struct ff__uffd
            message->start >= start && message->end <= start + FF_BLOCK_SIZE;
 }
 
-/* The device's own memory takes the place of other of its own (ff__uffd_end_kernels). */
-static bool is_from_elsewhere(const struct ff__changes *changes,
-                              const struct ff__uffd_message *message) {
+/* The device's own memory takes the place of other of its own (ff__uffd_change_kernels): what comes
+ * from elsewhere, and what was there. */
+static bool is_replacement(const struct ff__changes *changes,
+                           const struct ff__uffd_message *message) {
     uint64_t offset = message->start - (uintptr_t)changes->memory->managed;
+    if (message->kind == FF__UFFD_UNMAP)
+        return message->start >= changes->replaced_start && message->end <= changes->replaced_end;
     return message->kind == FF__UFFD_REMAP && offset >= changes->memory->size;
 }
 
@@ -140,7 +150,7 @@ static bool is_from_elsewhere(const struct ff__changes *changes,
 static bool apply(struct ff__changes *changes, const struct ff__uffd_message *message) {
     if (message->kind == FF__UFFD_FAULT)
         return false;
-    if (is_from_elsewhere(changes, message))
+    if (is_replacement(changes, message))
         return true;
     if (is_expected(changes, message)) {
         for_each_block(changes, message->start, message->end, drop_unexpected);
@@ -186,6 +196,19 @@ int ff__changes_read(struct ff__changes *changes, const struct ff__uffd *uffd,
     return count;
 }
 
+static void read_kernels(struct ff__changes *changes, const struct ff__uffd *uffd) {
+    struct ff__uffd_message messages[FF__UFFD_MESSAGES];
+    int count = ff__uffd_read_kernels(uffd, messages, FF__UFFD_MESSAGES);
+    for (int i = 0; i < count; i++)
+        apply(changes, &messages[i]);
+}
+
+void ff__changes_read_kernels(struct ff__changes *changes, const struct ff__uffd *uffd) {
+    hold_arrivals_off(changes);
+    read_kernels(changes, uffd);
+    pthread_rwlock_unlock(&changes->reading);
+}
+
 void ff__changes_settle(struct ff__changes *changes, const struct ff__uffd *uffd) {
     if (pthread_rwlock_trywrlock(&changes->reading))
         return;
@@ -193,6 +216,7 @@ void ff__changes_settle(struct ff__changes *changes, const struct ff__uffd *uffd
     int count = read_some(changes, uffd, changes->backlog + used, FF__BACKLOG_MAX - used);
     if (count > 0)
         __atomic_store_n(&changes->backlog_count, used + (uint32_t)count, __ATOMIC_RELAXED);
+    read_kernels(changes, uffd);
     pthread_rwlock_unlock(&changes->reading);
 }
 

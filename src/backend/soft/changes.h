@@ -29,12 +29,13 @@ struct ff__changes {
     struct ff__log log;
     pthread_rwlock_t reading;     /* for writing: messages are read. For reading: pages arrive */
     uint64_t count;               /* changes so far; atomic. 0: there is nothing to look for */
-    uint32_t expected;            /* block; see ff__changes_expect() */
+    uint32_t expected;            /* block; see ff__changes_expect_drop() */
     struct ff_mask expected_seen; /* of it: pages whose drop has been told of */
-    struct ff_mask *dropped;      /* [block] */
-    uint64_t *dropped_ns;         /* [block] */
-    struct ff_mask *gone;         /* [block] */
-    uint32_t backlog_count;       /* faults that were read while looking for changes; atomic */
+    uint64_t replaced_start, replaced_end; /* see ff__changes_expect_unmap() */
+    struct ff_mask *dropped;               /* [block] */
+    uint64_t *dropped_ns;                  /* [block] */
+    struct ff_mask *gone;                  /* [block] */
+    uint32_t backlog_count; /* faults that were read while looking for changes; atomic */
     struct ff__fault backlog[FF__BACKLOG_MAX];
 };
 
@@ -48,13 +49,20 @@ void ff__changes_fini(struct ff__changes *changes);
 int ff__changes_read(struct ff__changes *changes, const struct ff__uffd *uffd,
                      struct ff__fault *faults, uint32_t capacity);
 
-/* Deals with what messages there are, for a thread that finds that the kernel lets nothing come or
+/* Deals with what messages there are of memory that kernels alone use. */
+void ff__changes_read_kernels(struct ff__changes *changes, const struct ff__uffd *uffd);
+
+/* Deals with all messages there are, for a thread that finds that the kernel lets nothing come or
  * go before that; faults are kept for the next read. */
 void ff__changes_settle(struct ff__changes *changes, const struct ff__uffd *uffd);
 
 /* From now on the first drop of each page of the block is not the program's, and changes nothing.
  * FF_NONE: all drops are the program's. */
-void ff__changes_expect(struct ff__changes *changes, uint32_t block);
+void ff__changes_expect_drop(struct ff__changes *changes, uint32_t block);
+
+/* From now on what is unmapped within the area is not the program's doing, and changes nothing.
+ * Size 0: everything is. */
+void ff__changes_expect_unmap(struct ff__changes *changes, const char *area, size_t size);
 
 /* ---- pages on their way ---- */
 

@@ -57,6 +57,7 @@ static void close_used(const struct ff__soft *soft) {
 
 static void soft_close(void *self) {
     struct ff__soft *soft = self;
+    ff__told_stop(&soft->told);
     ff__page_tables_fini(&soft->page_tables);
     if (!soft->hidden || soft->serves_itself)
         close_used(soft);
@@ -80,7 +81,7 @@ static int open_parts(struct ff__soft *soft, struct ff_error *error) {
     soft->pagemap_fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (soft->interrupt_fd < 0 || soft->pagemap_fd < 0 ||
         ff__changes_init(&soft->changes, &soft->memory, &soft->host, soft->log) ||
-        ff__page_tables_init(&soft->page_tables, &soft->changes, &soft->uffd) ||
+        ff__page_tables_init(&soft->page_tables, &soft->changes, &soft->told) ||
         ff__windows_init(&soft->windows, soft->memory.managed,
                          (uint32_t)(soft->memory.size >> FF_BLOCK_SHIFT)))
         return ff__fail(error, -ENOMEM, "cannot set up the software device: %s", strerror(errno));
@@ -175,7 +176,7 @@ static int soft_attach(void *self, struct ff__pipeline *pipeline, struct ff_erro
     struct ff__soft *soft = self;
     soft->pipeline = pipeline;
     soft->space = ff__engine_space(pipeline->engine);
-    int status = ff__page_tables_start(&soft->page_tables);
+    int status = ff__told_start(&soft->told, &soft->changes, &soft->uffd);
     if (status)
         return ff__fail(error, status, "cannot start a thread: %s", strerror(-status));
     status = soft->serves_itself ? ff__sigbus_attach(soft) : 0;
@@ -227,7 +228,7 @@ const struct ff__backend ff__soft_backend = {
     .reserve_host = ff__soft_reserve_host,
     .close_range = ff__soft_close_range,
     .set_kernels = ff__soft_set_kernels,
-    .end_kernels = ff__soft_end_kernels,
+    .change_kernels = ff__soft_change_kernels,
     .write_host = ff__soft_write_host,
     .discard = ff__soft_discard,
     .host_held = ff__soft_host_held,

@@ -46,6 +46,7 @@ struct ff__soft {
     struct ff__host host;
     struct ff__windows windows;
     struct ff__changes changes;
+    struct ff__told told;
     struct ff__page_tables page_tables;
     struct ff__strays strays;
     struct ff__leases leases;
@@ -92,7 +93,7 @@ int ff__soft_open_range(void *self, uint32_t first_block, uint64_t page_count);
 int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count);
 int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count);
 int ff__soft_set_kernels(void *self, uint32_t first_block, uint64_t page_count);
-int ff__soft_end_kernels(void *self, uint32_t first_block, uint64_t page_count);
+int ff__soft_change_kernels(void *self, uint32_t first_block, uint64_t page_count, bool kernels);
 void ff__soft_write_host(void *self, uint32_t block, const struct ff_mask *pages, uint32_t first,
                          const char *from);
 void ff__soft_discard(void *self, uint32_t block, const struct ff_mask *pages);

@@ -26,11 +26,14 @@ uint64_t ff__soft_now(void *self) {
 }
 
 static void sleep_for_faults(struct ff__soft *soft, uint64_t timeout_ns) {
-    struct pollfd fds[2] = {{.fd = soft->uffd.fd, .events = POLLIN},
-                            {.fd = soft->interrupt_fd, .events = POLLIN}};
+    struct pollfd fds[3] = {{.fd = soft->uffd.fd, .events = POLLIN},
+                            {.fd = soft->interrupt_fd, .events = POLLIN},
+                            {.fd = soft->uffd.kernels_fd, .events = POLLIN}};
     struct timespec timeout = {(time_t)(timeout_ns / 1000000000u),
                                (long)(timeout_ns % 1000000000u)};
-    ppoll(fds, 2, &timeout, NULL);
+    ppoll(fds, 3, &timeout, NULL);
+    if (fds[2].revents)
+        ff__changes_read_kernels(&soft->changes, &soft->uffd);
     uint64_t count;
     if (fds[1].revents && ff__descriptor_read(soft->interrupt_fd, &count, sizeof count) < 0)
         return;

@@ -4,36 +4,22 @@
  * An empty one is enough for it to split the huge page and to move 512 small ones, in some 350 us;
  * and these stay small wherever they are moved from then on. A page table remains when its last
  * page has left, until MADV_DONTNEED of all that it maps (Linux 6.14; before that it remains for
- * good, and what is here gains nothing).
- *
- * The kernel tells of MADV_DONTNEED in the managed area as of the program's own, and waits until a
- * thread has read of it. So a thread of its own calls it, while the one that asks for it reads. */
+ * good, and what is here gains nothing). */
 #ifndef FF_SOFT_PAGE_TABLES_H
 #define FF_SOFT_PAGE_TABLES_H
 
-#include "backend/soft/changes.h"
-
-#include <semaphore.h>
+#include "backend/soft/told.h"
 
 struct ff__page_tables {
     struct ff__changes *changes;
-    const struct ff__uffd *uffd;
+    struct ff__told *told;
     bool *has_table; /* [block] pages have come one by one since it was freed */
-    bool busy;       /* a thread asks; atomic */
-    char *block;     /* whose table is to be freed; NULL: it has been. Atomic */
-    bool refused;    /* the last one; locked memory keeps its table */
-    bool runs, ends; /* the thread; atomic */
-    sem_t asked;
-    pthread_t thread;
 };
 
-/* 0 or -ENOMEM. Zeroed before; fini may follow a failed init, and ends the thread. */
+/* 0 or -ENOMEM. Zeroed before; fini may follow a failed init. */
 int ff__page_tables_init(struct ff__page_tables *tables, struct ff__changes *changes,
-                         const struct ff__uffd *uffd);
+                         struct ff__told *told);
 void ff__page_tables_fini(struct ff__page_tables *tables);
-
-/* Starts the thread. Negative errno. */
-int ff__page_tables_start(struct ff__page_tables *tables);
 
 /* Pages of the block come one by one. */
 static inline void ff__page_tables_note(struct ff__page_tables *tables, uint32_t block) {

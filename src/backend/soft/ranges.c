@@ -36,26 +36,52 @@ static bool is_kernels(const struct ff__soft *soft, uint32_t first_block) {
 }
 
 /* Each is a mapping of its own, of which a process has only so many: windows.h. */
+static bool can_be_kernels(const struct ff__soft *soft) {
+    return soft->uffd.kernels_fd >= 0 &&
+           __atomic_load_n(&soft->kernels_count, __ATOMIC_RELAXED) < soft->windows.borders_max / 4;
+}
+
+static void count_kernels(struct ff__soft *soft, bool kernels) {
+    __atomic_fetch_add(&soft->kernels_count, kernels ? 1u : -1u, __ATOMIC_RELAXED);
+}
+
 int ff__soft_set_kernels(void *self, uint32_t first_block, uint64_t page_count) {
     struct ff__soft *soft = self;
-    if (soft->uffd.kernels_fd < 0 ||
-        __atomic_load_n(&soft->kernels_count, __ATOMIC_RELAXED) >= soft->windows.borders_max / 4)
+    if (!can_be_kernels(soft))
         return -ENOSYS;
     int status =
         ff__uffd_set_kernels(&soft->uffd, area_of(soft, first_block), area_size(page_count), true);
     if (!status)
-        __atomic_fetch_add(&soft->kernels_count, 1, __ATOMIC_RELAXED);
+        count_kernels(soft, true);
     return status;
 }
 
-int ff__soft_end_kernels(void *self, uint32_t first_block, uint64_t page_count) {
+struct area_change {
+    struct ff__soft *soft;
+    char *area;
+    size_t size;
+    bool kernels;
+};
+
+static int change_area(void *argument) {
+    const struct area_change *it = argument;
+    struct ff__soft *soft = it->soft;
+    ff__changes_expect_unmap(&soft->changes, it->area, it->size);
+    int status = ff__uffd_change_kernels(&soft->uffd, it->area, it->size, it->kernels);
+    ff__changes_expect_unmap(&soft->changes, NULL, 0);
+    return status;
+}
+
+int ff__soft_change_kernels(void *self, uint32_t first_block, uint64_t page_count, bool kernels) {
     struct ff__soft *soft = self;
-    if (!is_kernels(soft, first_block))
+    struct area_change it = {soft, area_of(soft, first_block), area_size(page_count), kernels};
+    if (is_kernels(soft, first_block) == kernels)
         return 0;
-    int status =
-        ff__uffd_end_kernels(&soft->uffd, area_of(soft, first_block), area_size(page_count));
+    if (kernels && !can_be_kernels(soft))
+        return -ENOSYS;
+    int status = ff__told_call(&soft->told, change_area, &it);
     if (!status)
-        __atomic_fetch_sub(&soft->kernels_count, 1, __ATOMIC_RELAXED);
+        count_kernels(soft, kernels);
     return status;
 }
 
@@ -68,7 +94,7 @@ int ff__soft_close_range(void *self, uint32_t first_block, uint64_t page_count) 
         if (ff__uffd_set_kernels(&soft->uffd, area_of(soft, first_block), area_size(page_count),
                                  false))
             return -EADDRINUSE;
-        __atomic_fetch_sub(&soft->kernels_count, 1, __ATOMIC_RELAXED);
+        count_kernels(soft, false);
     }
     for (uint32_t i = 0; i < count; i++)
         ours = ff__changes_restore(&soft->changes, &soft->uffd, first_block + i) && ours;

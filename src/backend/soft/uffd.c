@@ -157,6 +157,11 @@ static int descriptor_of(const struct ff__uffd *uffd, const void *area) {
     return ff__uffd_is_kernels(uffd, area) ? uffd->kernels_fd : uffd->fd;
 }
 
+static void wake(int fd, void *area, size_t size) {
+    struct uffdio_range range = {.start = (uintptr_t)area, .len = size};
+    ioctl(fd, UFFDIO_WAKE, &range);
+}
+
 /* ---- registering ---- */
 
 int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size) {
@@ -187,7 +192,9 @@ int ff__uffd_open_kernels(struct ff__uffd *uffd, void *managed, size_t size) {
     int fd = open_descriptor(&ignored);
     if (fd < 0)
         return fd;
-    uint64_t wanted = UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+    /* memory that is moved stays with a descriptor only if that tells of it */
+    uint64_t wanted =
+        UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EVENT_REMAP;
     int status = enable(fd, wanted | (uffd->has_move ? UFFD_FEATURE_MOVE : 0));
     uffd->base = (uintptr_t)managed;
     uffd->window_count = size >> FF_BLOCK_SHIFT;
@@ -226,21 +233,23 @@ int ff__uffd_set_kernels(struct ff__uffd *uffd, void *area, size_t size, bool ke
 
 /* To register the area anew would leave it without a descriptor for a moment, and what is met
  * absent then is zeros. So other memory, which is registered already, takes its place in one step.
- */
-int ff__uffd_end_kernels(struct ff__uffd *uffd, void *area, size_t size) {
+ * Threads that wait at the descriptor that it had are let go, and meet what is there now. */
+int ff__uffd_change_kernels(struct ff__uffd *uffd, void *area, size_t size, bool kernels) {
     char *other = ff__area_reserve(size, FF__AREA_SHUT);
     if (!other)
         return -ENOMEM;
-    int status = register_area(uffd->fd, other, size, MANAGED);
+    int status = register_area(kernels ? uffd->kernels_fd : uffd->fd, other, size, MANAGED);
     if (!status && mprotect(other, size, PROT_READ | PROT_WRITE))
         status = -errno;
     if (!status && syscall(SYS_mremap, other, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, area) < 0)
         status = -errno;
-    if (status)
+    if (status) {
         munmap(other, size);
-    else
-        note_kernels(uffd, area, size, false);
-    return status;
+        return status;
+    }
+    note_kernels(uffd, area, size, kernels);
+    wake(uffd->fd, area, size);
+    return 0;
 }
 
 /* ---- moving ---- */
@@ -325,8 +334,7 @@ int ff__uffd_protect(const struct ff__uffd *uffd, void *area, size_t size, bool 
 }
 
 void ff__uffd_wake(const struct ff__uffd *uffd, void *area, size_t size) {
-    struct uffdio_range range = {.start = (uintptr_t)area, .len = size};
-    ioctl(descriptor_of(uffd, area), UFFDIO_WAKE, &range);
+    wake(descriptor_of(uffd, area), area, size);
 }
 
 /* ---- messages ---- */
@@ -357,15 +365,25 @@ static struct ff__uffd_message translate(const struct ff__uffd *uffd,
     }
 }
 
-int ff__uffd_read(const struct ff__uffd *uffd, struct ff__uffd_message *messages,
-                  uint32_t capacity) {
+static int read_messages(const struct ff__uffd *uffd, int fd, struct ff__uffd_message *messages,
+                         uint32_t capacity) {
     struct uffd_msg raw[FF__UFFD_MESSAGES];
     uint32_t limit = capacity < FF__UFFD_MESSAGES ? capacity : FF__UFFD_MESSAGES;
-    ssize_t size = ff__descriptor_read(uffd->fd, raw, limit * sizeof raw[0]);
+    ssize_t size = ff__descriptor_read(fd, raw, limit * sizeof raw[0]);
     if (size < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
     size_t count = (size_t)size / sizeof raw[0];
     for (size_t i = 0; i < count; i++)
         messages[i] = translate(uffd, &raw[i]);
     return (int)count;
+}
+
+int ff__uffd_read(const struct ff__uffd *uffd, struct ff__uffd_message *messages,
+                  uint32_t capacity) {
+    return read_messages(uffd, uffd->fd, messages, capacity);
+}
+
+int ff__uffd_read_kernels(const struct ff__uffd *uffd, struct ff__uffd_message *messages,
+                          uint32_t capacity) {
+    return uffd->kernels_fd < 0 ? 0 : read_messages(uffd, uffd->kernels_fd, messages, capacity);
 }

@@ -15,7 +15,7 @@
 struct ff__uffd {
     int fd;         /* of the managed area */
     int staging_fd; /* of the areas that pages are moved out to; -1 without MOVE */
-    int kernels_fd; /* of what kernels alone use: no events, faults arrive as SIGBUS; -1: of none */
+    int kernels_fd; /* of what kernels alone use: faults arrive as SIGBUS; -1: of none */
     uint64_t base;  /* of the managed area */
     size_t window_count;
     unsigned char *is_kernels; /* [window] of 2 MiB: whether it is kernels_fd's; atomic */
@@ -56,9 +56,9 @@ bool ff__uffd_is_kernels(const struct ff__uffd *uffd, const void *address);
  * it. */
 int ff__uffd_set_kernels(struct ff__uffd *uffd, void *area, size_t size, bool kernels);
 
-/* Ends that while threads may meet absent pages there, none of which is present: until then they
- * get SIGBUS, from then on they wait. Waits until a thread has read a message about it. */
-int ff__uffd_end_kernels(struct ff__uffd *uffd, void *area, size_t size);
+/* Likewise while threads may meet pages there, none of which is present: when kernels alone use it
+ * they get SIGBUS, else they wait. Waits until a thread has read a message about it. */
+int ff__uffd_change_kernels(struct ff__uffd *uffd, void *area, size_t size, bool kernels);
 
 /* From now on absent and write-protected pages of the area fault to us; or, in a staging area,
  * raise SIGBUS: no thread meets one there. */
@@ -95,5 +95,9 @@ void ff__uffd_wake(const struct ff__uffd *uffd, void *area, size_t size);
 /* Reads what messages there are, without waiting. The number, 0, or negative errno. */
 int ff__uffd_read(const struct ff__uffd *uffd, struct ff__uffd_message *messages,
                   uint32_t capacity);
+
+/* Likewise of what kernels alone use: no faults. */
+int ff__uffd_read_kernels(const struct ff__uffd *uffd, struct ff__uffd_message *messages,
+                          uint32_t capacity);
 
 #endif

@@ -59,9 +59,13 @@ struct ff__buffer {
 /* False if the handle is not one of a buffer that is known. */
 bool ff__buffer_find(cl_mem handle, struct ff__buffer *out);
 
-/* The program is about to get an address in the buffer or image, and may give it to system calls.
- */
+/* The program is about to get an address in the buffer or image, and may give it to system calls:
+ * until it unmaps the buffer, or from now on. */
+void ff__buffer_open_mapped(cl_mem handle);
 void ff__buffer_open(cl_mem handle);
+
+/* It has unmapped the buffer, or could not map it. */
+void ff__buffer_unmapped(cl_mem handle);
 
 /* ---- gate.c: doing something in the moment when a command begins ---- */
 
@@ -143,6 +147,9 @@ bool ff__overwrite_begin(struct ff__overwrite *overwrite, const struct ff__repla
 
 /* `status`: the real call's. Waits for the command if `blocking`. Returns what the program gets. */
 cl_int ff__overwrite_end(struct ff__overwrite *overwrite, cl_int status, cl_bool blocking);
+
+/* Whether nothing has ever been evicted. */
+bool ff__host_is_empty(struct ff_context *context);
 
 /* ---- map.c ---- */
 

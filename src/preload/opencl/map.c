@@ -145,7 +145,7 @@ static void *map_in_place(struct map_request request, cl_int *status_out) {
     struct ff__overwrite overwrite;
     cl_int status;
     cl_bool blocking = request.blocking;
-    ff__buffer_open(request.handle);
+    ff__buffer_open_mapped(request.handle);
     if (ff__overwrite_begin(&overwrite, &replaced, request.queue, &request.count, &request.list,
                             &request.event))
         request.blocking = CL_FALSE;
@@ -153,7 +153,10 @@ static void *map_in_place(struct map_request request, cl_int *status_out) {
     status = ff__overwrite_end(&overwrite, status, blocking);
     if (status_out)
         *status_out = status;
-    return status == CL_SUCCESS ? mapped : NULL;
+    if (status == CL_SUCCESS)
+        return mapped;
+    ff__buffer_unmapped(request.handle);
+    return NULL;
 }
 
 FF_HOOKED void *CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem handle,
@@ -202,12 +205,14 @@ FF_HOOKED cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue, cl_
     ff__clock_start();
     if (mapped && ff__buffer_find(handle, &buffer) && buffer.shadow)
         mapping = take(buffer.root, mapped);
-    if (!mapping)
-        return REAL(clEnqueueUnmapMemObject)(queue, handle, mapped, count, list, event);
-    cl_int status = copy_and_unmap(queue, handle, mapping, count, list, event);
-    if (status == CL_SUCCESS)
+    cl_int status = mapping
+                        ? copy_and_unmap(queue, handle, mapping, count, list, event)
+                        : REAL(clEnqueueUnmapMemObject)(queue, handle, mapped, count, list, event);
+    if (!mapping && status == CL_SUCCESS)
+        ff__buffer_unmapped(handle);
+    else if (status == CL_SUCCESS)
         free(mapping);
-    else
+    else if (mapping)
         remember(mapping);
     return status;
 }

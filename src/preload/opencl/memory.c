@@ -19,6 +19,11 @@ struct buffer_entry {
     cl_uint held;     /* references that the program has */
     cl_uint in_hands; /* of a whole buffer: how many of it and its parts the program holds */
     bool replaced;    /* the handle is another buffer's */
+    /* Of a whole buffer; `opening` is held. */
+    cl_uint mapped;    /* by the program, it or a part */
+    bool stays_open;   /* the program has an address for good */
+    uint32_t unmapped; /* so often, since it was closed */
+    uint32_t patience; /* so often it stays open */
 };
 
 static struct ff__handles buffers = FF__HANDLES_INIT;
@@ -179,9 +184,7 @@ static void manage(struct buffer_request *request, struct buffer_entry *entry) {
     void *memory = NULL;
     if (!context || request->size == 0 || !makes_sense(request) || use_svm(context, request, entry))
         return;
-    request->failure = request->flags & CL_MEM_ALLOC_HOST_PTR
-                           ? ff_mem_alloc(context, request->size, &memory)
-                           : ff_mem_alloc_for_kernels(context, request->size, &memory);
+    request->failure = ff_mem_alloc_for_kernels(context, request->size, &memory);
     if (request->failure < 0)
         return;
     ff__note_managed(memory, request->size);
@@ -280,13 +283,65 @@ static bool find_source(cl_mem handle, struct ff__buffer *out) {
     return handle != NULL;
 }
 
-void ff__buffer_open(cl_mem handle) {
+/* Mappings are counted, and memory opened and closed, by one thread at a time. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+/* NULL where nothing is to be opened. */
+static struct buffer_entry *find_root(cl_mem handle) {
     struct ff__buffer buffer;
-    struct ff_context *context = ff__context_if_open();
-    if (context && find_source(handle, &buffer) && buffer.memory &&
-        ff_mem_hint(context, buffer.memory, 1, FF_HINT_SYSTEM_CALLS, 0) != 0)
+    if (!ff__context_if_open() || !find_source(handle, &buffer) || !buffer.memory)
+        return NULL;
+    pthread_mutex_lock(&buffers.lock);
+    struct buffer_entry *root = find_entry(buffer.root);
+    pthread_mutex_unlock(&buffers.lock);
+    return root;
+}
+
+static void open_memory(const struct buffer_entry *root) {
+    if (ff_mem_hint(ff__context_if_open(), root->buffer.memory, 1, FF_HINT_SYSTEM_CALLS, 0) != 0)
         ff__fall_back("clEnqueueMapBuffer",
                       "system calls that are given addresses in a mapped buffer may fail (EFAULT)");
+}
+
+void ff__buffer_open_mapped(cl_mem handle) {
+    pthread_mutex_lock(&opening);
+    struct buffer_entry *root = find_root(handle);
+    if (root && ++root->mapped == 1)
+        open_memory(root);
+    pthread_mutex_unlock(&opening);
+}
+
+void ff__buffer_open(cl_mem handle) {
+    pthread_mutex_lock(&opening);
+    struct buffer_entry *root = find_root(handle);
+    if (root) {
+        root->stays_open = true;
+        open_memory(root);
+    }
+    pthread_mutex_unlock(&opening);
+}
+
+/* Faults of memory that is open cost several times as much, and to close or to open it evicts it
+ * once. So a program that maps it again and again has it closed after twice as many times each. As
+ * long as nothing was evicted there are few faults. */
+static bool is_worth_closing(struct buffer_entry *root) {
+    if (root->mapped > 0 || root->stays_open || ++root->unmapped <= root->patience ||
+        ff__host_is_empty(ff__context_if_open()))
+        return false;
+    root->unmapped = 0;
+    root->patience = 2 * root->patience + 1;
+    return true;
+}
+
+void ff__buffer_unmapped(cl_mem handle) {
+    pthread_mutex_lock(&opening);
+    struct buffer_entry *root = find_root(handle);
+    if (root && root->mapped > 0) {
+        root->mapped--;
+        if (is_worth_closing(root))
+            ff_mem_hint(ff__context_if_open(), root->buffer.memory, 1, FF_HINT_KERNELS, 0);
+    }
+    pthread_mutex_unlock(&opening);
 }
 
 FF_HOOKED cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info what, size_t size,

@@ -42,20 +42,19 @@ static bool apart(const struct overwritten_span *span, const void *other, size_t
     return !from || from + size <= span->memory || from >= span->memory + span->size;
 }
 
-/* Then nothing that is overwritten has content that would come to the device; and a gate costs
- * more than a small command. */
-static bool host_is_empty(struct ff_context *context) {
+bool ff__host_is_empty(struct ff_context *context) {
     struct ff_stats stats;
     ff_stats_read(context, &stats);
     return stats.host_held == 0;
 }
 
 /* What farfault is to be told; NULL where there is nothing to tell, or the real call must find an
- * error. */
+ * error. As long as nothing was evicted, nothing that is overwritten has content that would come to
+ * the device; and a gate costs more than a small command. */
 static struct ff__overwritten *describe(const struct ff__replaced *replaced) {
     struct ff__overwritten *overwritten = NULL;
     struct ff_context *context = ff__context_if_open();
-    if (context && replaced->count > 0 && replaced->buffers && !host_is_empty(context))
+    if (context && replaced->count > 0 && replaced->buffers && !ff__host_is_empty(context))
         overwritten =
             malloc(sizeof *overwritten + replaced->count * sizeof(struct overwritten_span));
     if (!overwritten)
