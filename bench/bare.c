@@ -66,7 +66,7 @@ static void *serve(void *argument) {
 
 static int open_bare(struct bare *bare, size_t size, bool sigbus) {
     struct ff_error error;
-    int status = ff__uffd_open(&bare->uffd, sigbus, false, &error);
+    int status = ff__uffd_open(&bare->uffd, sigbus ? FF__UFFD_SIGBUS : 0, &error);
     if (status)
         return status;
     bare->size = size;

@@ -67,7 +67,7 @@ static void *serve(void *argument) {
 
 static void open_stay(struct stay *stay) {
     struct ff_error error;
-    if (ff__uffd_open(&stay->uffd, false, true, &error) || !stay->uffd.has_move) {
+    if (ff__uffd_open(&stay->uffd, FF__UFFD_MOVES, &error) || !stay->uffd.has_move) {
         fprintf(stderr, "farfault-bench: samples need UFFDIO_MOVE\n");
         exit(1);
     }

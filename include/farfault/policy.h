@@ -399,6 +399,9 @@ struct ff_evict_policy {
                  struct ff_victim_list *victims);
     /* How many pages to keep free ahead of need. NULL: what the backend chose. */
     uint64_t (*reserve)(void *state, const struct ff_view *view);
+    /* `pick` goes by ff_view.last_uses (FF_SEES_SAMPLES): so they are to be kept up to date for
+     * pages that stay, too, where that costs something and the backend can. */
+    bool by_use;
 };
 
 /* One instance an engine. */

@@ -40,11 +40,14 @@ void ff__checks_free(struct ff__checks *checks);
 /* The kernel's version and its pages. */
 void ff__doctor_kernel(struct ff__checks *checks);
 
-/* The rights to userfaultfd and what it can do, UFFDIO_MOVE included. */
+/* The rights to userfaultfd and what it can do, UFFDIO_MOVE and samples included. */
 void ff__doctor_userfaultfd(struct ff__checks *checks, const char *root);
 
 /* UFFDIO_MOVE of a kernel with this release, and its known defects. */
 void ff__doctor_move(struct ff__checks *checks, const char *release, bool has_move);
+
+/* What samples of use are made of, by what ff__accessed_probe() has returned. */
+void ff__doctor_samples(struct ff__checks *checks, int probed);
 
 /* Huge pages, free memory and the limits of memory cgroups. `needed`: bytes that a device and what
  * it evicts take. */

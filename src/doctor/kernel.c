@@ -1,6 +1,7 @@
 /* The kernel, and what of userfaultfd it has and permits. */
 #include "doctor/doctor.h"
 
+#include "backend/soft/accessed.h"
 #include "backend/soft/kernel.h"
 #include "backend/soft/uffd.h"
 #include "report/text.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -106,7 +108,7 @@ static void check_rights(struct ff__checks *checks, const char *root, bool opens
 static void check_signals(struct ff__checks *checks) {
     struct ff__uffd uffd;
     struct ff_error error;
-    bool good = ff__uffd_open(&uffd, true, false, &error) == 0;
+    bool good = ff__uffd_open(&uffd, FF__UFFD_SIGBUS, &error) == 0;
     if (good)
         ff__uffd_close(&uffd);
     ff__checks_add(checks, "handlers", good ? FF__HEALTH_GOOD : FF__HEALTH_LIMITED,
@@ -128,11 +130,27 @@ void ff__doctor_move(struct ff__checks *checks, const char *release, bool has_mo
                            "6.15.11, 6.16.2 or 6.17");
 }
 
+void ff__doctor_samples(struct ff__checks *checks, int probed) {
+    if (probed && probed != -ENOSYS)
+        ff__checks_add(checks, "samples", FF__HEALTH_LIMITED,
+                       ff__text("of faults alone: this kernel's RWP is not used, as a trial of it "
+                                "went wrong (%s)",
+                                strerror(-probed)),
+                       NULL);
+    else
+        ff__checks_add(checks, "samples", FF__HEALTH_GOOD,
+                       ff__text("%s", probed
+                                          ? "of faults alone, as on all kernels without RWP "
+                                            "(announced for Linux 7.2)"
+                                          : "of faults, and of the use of pages that stay (RWP)"),
+                       NULL);
+}
+
 void ff__doctor_userfaultfd(struct ff__checks *checks, const char *root) {
     struct utsname names = {0};
     struct ff__uffd uffd;
     struct ff_error error;
-    int status = ff__uffd_open(&uffd, false, true, &error);
+    int status = ff__uffd_open(&uffd, FF__UFFD_MOVES, &error);
     check_rights(checks, root, status == 0, &uffd, status);
     if (status)
         return;
@@ -140,4 +158,5 @@ void ff__doctor_userfaultfd(struct ff__checks *checks, const char *root) {
     check_signals(checks);
     ff__doctor_move(checks, names.release, uffd.has_move);
     ff__uffd_close(&uffd);
+    ff__doctor_samples(checks, ff__accessed_probe());
 }

@@ -159,9 +159,9 @@ struct ff__backend {
 
     /* Takes the devices and addresses that the configuration asks for; *self is for all other
      * verbs, until `close`. The configuration is borrowed for the call; the neighbours are tiers
-     * behind its devices. Negative errno, with a line that says what is wrong: then there is
-     * nothing to close. */
-    int (*open)(const struct ff_config *config, const struct ff__neighbours *neighbours,
+     * behind its devices. `uses`: `accessed` will be asked. Negative errno, with a line that says
+     * what is wrong: then there is nothing to close. */
+    int (*open)(const struct ff_config *config, const struct ff__neighbours *neighbours, bool uses,
                 void **self, struct ff_error *error);
     void (*close)(void *self);
     void (*describe)(void *self, struct ff__description *out);
@@ -244,6 +244,14 @@ struct ff__backend {
     /* A fault outside every range: an error of the program, unless the range has been freed since.
      */
     void (*reject)(void *self, const struct ff__fault *fault);
+
+    /* ---- use of pages that are there; NULL: it is not seen ---- */
+
+    /* Which of `pages`, which are on a device, have been used since the call before that had them;
+     * what is said of those that have come since then means nothing. From a thread that serves
+     * faults or moves, with the engine's lock held; the block is not busy. -EAGAIN: not now. Any
+     * other error: nor ever again. */
+    int (*accessed)(void *self, uint32_t block, const struct ff_mask *pages, struct ff_mask *used);
 
     /* ---- memory of neighbours; NULL: it can have none ---- */
 

@@ -89,6 +89,10 @@ static size_t pages_size(const struct ff__engine *engine) {
     return (size_t)engine->space.block_limit * FF_BLOCK_PAGES * sizeof(uint32_t);
 }
 
+static size_t watched_size(const struct ff__engine *engine) {
+    return engine->space.block_limit * sizeof(struct ff_mask);
+}
+
 static int open_tables(struct ff__fault_samples *samples, struct ff__sampler *sampler) {
     const struct ff__engine *engine = samples->engine;
     int status = 0;
@@ -96,18 +100,22 @@ static int open_tables(struct ff__fault_samples *samples, struct ff__sampler *sa
         struct ff__sample_table *table = &samples->tables[tier];
         table->range_used = ff__lazy_map(ranges_size(engine));
         table->page_used = ff__lazy_map(pages_size(engine));
-        if (!table->range_used || !table->page_used)
+        table->watched = samples->backend ? ff__lazy_map(watched_size(engine)) : NULL;
+        if (!table->range_used || !table->page_used || (samples->backend && !table->watched))
             status = -ENOMEM;
         sampler->last_uses[tier] = (struct ff_last_uses){table->range_used, table->page_used};
     }
     return status;
 }
 
-int ff__fault_samples_open(struct ff__fault_samples *samples, struct ff__engine *engine) {
+int ff__fault_samples_open(struct ff__fault_samples *samples, struct ff__engine *engine,
+                           const struct ff__backend *backend, void *self) {
     struct ff__sampler sampler = {.self = samples, .sample = sample, .forget = forget};
     if (!ff__system_uses_samples(&engine->system))
         return 0;
-    samples->engine = engine;
+    bool looks = backend->accessed && ff__system_evicts_by_use(&engine->system);
+    *samples = (struct ff__fault_samples){
+        .engine = engine, .backend = looks ? backend : NULL, .self = self};
     samples->tables = calloc(engine->space.tier_count, sizeof *samples->tables);
     int status = samples->tables ? open_tables(samples, &sampler) : -ENOMEM;
     if (status)
@@ -126,10 +134,73 @@ void ff__fault_samples_close(struct ff__fault_samples *samples) {
             ff__lazy_unmap(table->range_used, ranges_size(samples->engine));
         if (table->page_used)
             ff__lazy_unmap(table->page_used, pages_size(samples->engine));
+        if (table->watched)
+            ff__lazy_unmap(table->watched, watched_size(samples->engine));
     }
     ff__engine_set_sampler(samples->engine, &(struct ff__sampler){0});
     free(samples->tables);
-    samples->tables = NULL;
+    *samples = (struct ff__fault_samples){0};
+}
+
+/* The number of the next use. When there are no more, all that is known begins anew. */
+static uint32_t tick(const struct ff__fault_samples *samples, struct ff__sample_table *table) {
+    if (++table->clock == FF_PAGE_UNUSED) {
+        ff__lazy_clear(table->page_used, pages_size(samples->engine));
+        table->clock = 1;
+    }
+    return table->clock;
+}
+
+/* ---- uses of pages that stay ---- */
+
+static void note_uses(const struct ff__fault_samples *samples, struct ff__sample_table *table,
+                      uint32_t block, const struct ff_mask *pages, uint64_t now_ns) {
+    uint32_t number = tick(samples, table);
+    FF_MASK_FOR_EACH_PAGE(pages, page) {
+        table->page_used[(size_t)block * FF_BLOCK_PAGES + page] = number;
+    }
+    table->range_used[samples->engine->space.blocks[block].range] = now_ns;
+}
+
+/* What has come since the latest look counts from this one on: the uses before are those that it
+ * came for. */
+static void look_at_block(struct ff__fault_samples *samples, uint32_t tier, uint32_t block,
+                          uint64_t now_ns) {
+    struct ff__sample_table *table = &samples->tables[tier];
+    const struct ff_mask pages = *ff_view_resident(&samples->engine->view, tier, block);
+    struct ff_mask used;
+    if (!ff__engine_is_at_rest(samples->engine, block) || ff_mask_empty(&pages) ||
+        ff__is_guest(samples->engine, block, tier))
+        return;
+    int status = samples->backend->accessed(samples->self, block, &pages, &used);
+    if (status) {
+        samples->backend = status == -EAGAIN ? samples->backend : NULL;
+        return;
+    }
+    used = ff_mask_and(&used, &table->watched[block]);
+    table->watched[block] = pages;
+    if (!ff_mask_empty(&used))
+        note_uses(samples, table, block, &used, now_ns);
+}
+
+/* The next blocks in the order in which they lie in the device's memory. */
+static void look_at_tier(struct ff__fault_samples *samples, uint32_t tier, uint64_t now_ns) {
+    const struct ff__frames *frames = &samples->engine->space.frames[tier];
+    uint32_t *chunk = &samples->tables[tier].chunk, blocks[FF_CHUNK_LEAVES], looked = 0;
+    uint32_t end = ff__frames_end(frames), chunks = end < FF__LOOK_CHUNKS ? end : FF__LOOK_CHUNKS;
+    for (; chunks > 0 && looked < FF__LOOK_BLOCKS; chunks--) {
+        *chunk = *chunk < end ? *chunk : 0;
+        uint32_t count = ff__frames_blocks(frames, (*chunk)++, blocks);
+        for (uint32_t i = 0; i < count && samples->backend; i++)
+            look_at_block(samples, tier, blocks[i], now_ns);
+        looked += count;
+    }
+}
+
+static void look(struct ff__fault_samples *samples, uint64_t now_ns) {
+    samples->look_ns = now_ns + FF__LOOK_NS;
+    for (uint32_t tier = 1; tier < samples->engine->space.tier_count; tier++)
+        look_at_tier(samples, tier, now_ns);
 }
 
 /* ---- rounds ---- */
@@ -158,6 +229,8 @@ static void use_operands(struct ff__fault_samples *samples, uint32_t tier, uint6
 void ff__fault_samples_use(struct ff__fault_samples *samples, uint64_t now_ns) {
     for (uint32_t tier = 1; samples->tables && tier < samples->engine->space.tier_count; tier++)
         use_operands(samples, tier, now_ns);
+    if (samples->backend && now_ns >= samples->look_ns)
+        look(samples, now_ns);
 }
 
 void ff__fault_samples_begin(struct ff__fault_samples *samples, const struct ff__launch *launch,
@@ -224,15 +297,6 @@ static void show_if_due(struct ff__fault_samples *samples, uint32_t tier,
     show(samples, tier, row, now_ns, advice);
 }
 
-/* The number of the next arrival. When there are no more, all that is known begins anew. */
-static uint32_t tick(const struct ff__fault_samples *samples, struct ff__sample_table *table) {
-    if (++table->clock == FF_PAGE_UNUSED) {
-        ff__lazy_clear(table->page_used, pages_size(samples->engine));
-        table->clock = 1;
-    }
-    return table->clock;
-}
-
 static void note_last_uses(const struct ff__fault_samples *samples, struct ff__sample_table *table,
                            const struct ff__job *job) {
     uint32_t *used = &table->page_used[(size_t)job->in.block * FF_BLOCK_PAGES];
@@ -252,6 +316,8 @@ void ff__fault_samples_arrived(struct ff__fault_samples *samples, const struct f
     struct ff__sample_row *row = row_of(table, range);
     note_last_uses(samples, table, job);
     table->range_used[range] = now_ns;
+    if (table->watched)
+        table->watched[block] = ff_mask_minus(&table->watched[block], &job->in.pages);
     if (!row || ff_mask_empty(&job->faulted))
         return;
     note_arrival(row, block, samples->engine->space.blocks[block].page_count, &job->in.pages);

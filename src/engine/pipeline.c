@@ -439,7 +439,8 @@ static int make_queues(struct ff__pipeline *pipeline) {
     if (!status && pipeline->left_news.size > 0)
         status = ff__inbox_init(&pipeline->inbox, pipeline->left_news.size);
     if (!status)
-        status = ff__fault_samples_open(&pipeline->samples, pipeline->engine);
+        status = ff__fault_samples_open(&pipeline->samples, pipeline->engine, pipeline->backend,
+                                        pipeline->self);
     return status;
 }
 

@@ -339,3 +339,7 @@ bool ff__system_uses_samples(const struct ff__system *system) {
             return true;
     return false;
 }
+
+bool ff__system_evicts_by_use(const struct ff__system *system) {
+    return ((const struct ff_evict_policy *)system->policy[FF__EVICT])->by_use;
+}

@@ -63,4 +63,7 @@ int ff__system_parse(const char *spec, struct ff__system *out, struct ff_error *
 /* Whether one of its policies uses samples, if there are any. */
 bool ff__system_uses_samples(const struct ff__system *system);
 
+/* Whether it evicts by last uses. */
+bool ff__system_evicts_by_use(const struct ff__system *system);
+
 #endif

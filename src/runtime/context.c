@@ -80,25 +80,30 @@ static void fini_tables(struct ff_context *context) {
     ff__allocations_fini(&context->allocations);
 }
 
-static int open_backend(struct ff_context *context, struct ff_error *error) {
+static int find_system(const struct ff_config *config, struct ff__system *system,
+                       struct ff_error *error) {
+    int status = config->policy_file ? ff__policy_load(config->policy_file, error) : 0;
+    return status ? status : ff__system_parse(config->system, system, error);
+}
+
+static int open_backend(struct ff_context *context, const struct ff__system *system,
+                        struct ff_error *error) {
     context->backend = &ff__soft_backend;
-    int status =
-        context->backend->open(&context->config, &context->share.neighbours, &context->self, error);
+    int status = context->backend->open(&context->config, &context->share.neighbours,
+                                        ff__system_evicts_by_use(system), &context->self, error);
     if (!status)
         context->backend->describe(context->self, &context->description);
     return status;
 }
 
-static int open_engine(struct ff_context *context, struct ff_error *error) {
+static int open_engine(struct ff_context *context, const struct ff__system *system,
+                       struct ff_error *error) {
     const struct ff_config *config = &context->config;
-    struct ff__engine_config engine = {.seed = config->seed, .check = config->check};
+    struct ff__engine_config engine = {
+        .system = *system, .seed = config->seed, .check = config->check};
     ff__engine_configure(&engine, &context->description);
     engine.reserve = ff__engine_reserve(engine.memory, FF__RESERVE_SHARE, FF__RESERVE_MAX);
-    int status = config->policy_file ? ff__policy_load(config->policy_file, error) : 0;
-    if (!status)
-        status = ff__system_parse(config->system, &engine.system, error);
-    if (!status)
-        status = ff__engine_open(&context->engine, &engine, error);
+    int status = ff__engine_open(&context->engine, &engine, error);
     if (!status)
         context->space = ff__engine_space(context->engine);
     return status;
@@ -145,10 +150,13 @@ static int start(struct ff_context *context, struct ff_error *error) {
 }
 
 static int open_parts(struct ff_context *context, struct ff_error *error) {
-    int status = open_backend(context, error);
+    struct ff__system system;
+    int status = find_system(&context->config, &system, error);
+    if (!status)
+        status = open_backend(context, &system, error);
     if (status)
         return status;
-    status = open_engine(context, error);
+    status = open_engine(context, &system, error);
     if (!status) {
         status = start(context, error);
         if (status)

@@ -7,11 +7,11 @@ without=$8 without_move=$9
 
 need_userfaultfd
 status 0 doctor
-for name in kernel userfaultfd handlers MOVE 'huge pages' memory cgroup addresses files mappings \
-    'locked memory' OpenCL preload CUDA clang 'GPU driver' 'C compiler' device; do
+for name in kernel userfaultfd handlers MOVE samples 'huge pages' memory cgroup addresses files \
+    mappings 'locked memory' OpenCL preload CUDA clang 'GPU driver' 'C compiler' device; do
     grep -q "^$name  *\(good\|limited\|missing\)  *[^ ]" out || fail "nothing of $name: $(cat out)"
 done
-[ "$(grep -c '^[^ ]' out)" -eq 18 ] || fail "other checks: $(cat out)"
+[ "$(grep -c '^[^ ]' out)" -eq 19 ] || fail "other checks: $(cat out)"
 grep -q '^userfaultfd *\(good\|limited\) .*vm.unprivileged_userfaultfd is' out || fail "$(cat out)"
 grep -q '^device *good .*faults served by kernels' out || fail "$(cat out)"
 status 0 doctor --json=good.json
@@ -19,7 +19,7 @@ has out kernel
 json good.json true good
 json good.json kernel checks 0 name
 json good.json good checks 0 state
-json good.json '[18]' checks
+json good.json '[19]' checks
 
 # ---- what is missing is said, with what to do, and does not matter for the exit status
 

@@ -185,6 +185,19 @@ static void test_move(void **state) {
     expect(&checks, "MOVE", FF__HEALTH_LIMITED, "pages are copied", "Linux 6.8");
 }
 
+/* ---- samples ---- */
+
+static void test_samples(void **state) {
+    struct ff__checks checks = {0};
+    (void)state;
+    ff__doctor_samples(&checks, 0);
+    expect(&checks, "samples", FF__HEALTH_GOOD, "of pages that stay (RWP)", NULL);
+    ff__doctor_samples(&checks, -ENOSYS);
+    expect(&checks, "samples", FF__HEALTH_GOOD, "of faults alone, as on all kernels", NULL);
+    ff__doctor_samples(&checks, -EPROTO);
+    expect(&checks, "samples", FF__HEALTH_LIMITED, "went wrong (Protocol error)", NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_huge_pages, set_up, tear_down),
@@ -195,6 +208,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_mappings, set_up, tear_down),
         cmocka_unit_test(test_move),
+        cmocka_unit_test(test_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

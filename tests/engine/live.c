@@ -56,7 +56,7 @@ void live_open(struct live *live, const struct live_shape *shape) {
     config.memory = shape->chunks * BLOCK_BYTES;
     config.address_space = LIVE_WINDOWS * BLOCK_BYTES;
     config.handler = shape->self_service ? FF_HANDLER_SIGBUS : FF_HANDLER_ADAPTIVE;
-    if (fake_backend.open(&config, NULL, &device, &error))
+    if (fake_backend.open(&config, NULL, false, &device, &error))
         fail_msg("%s", error.message);
     live->device = device;
     live->device->trouble = shape->trouble;

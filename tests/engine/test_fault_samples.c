@@ -6,6 +6,8 @@
 
 #define LEAVES 128u /* of a range: 4 blocks; a round is 40 percent of them */
 #define ROUND  51u
+#define CHUNKS 32u
+#define BLOCKS 64u /* of all addresses */
 
 static struct ff__fault_samples samples;
 static uint64_t clock_ns;
@@ -36,18 +38,45 @@ static const struct ff_prefetch_policy seer = {
              .samples = &hooks},
 };
 
-static uint32_t open_samples(void) {
-    struct ff__engine_config config = config_for("demand", 16);
+/* ---- a backend that sees uses of pages that stay ---- */
+
+static struct {
+    struct ff_mask used[BLOCKS]; /* [block] what it says next */
+    struct ff_mask asked;        /* of the latest block */
+    uint32_t calls, calls_for[BLOCKS];
+    int status;
+} seen;
+
+static int say_used(void *self, uint32_t block, const struct ff_mask *pages, struct ff_mask *used) {
+    (void)self;
+    seen.calls++;
+    seen.calls_for[block]++;
+    seen.asked = *pages;
+    *used = ff_mask_and(&seen.used[block], pages);
+    ff_mask_clear(&seen.used[block]);
+    return seen.status;
+}
+
+static const struct ff__backend seeing = {.accessed = say_used};
+
+static uint32_t open_samples_under(const char *system) {
+    struct ff__engine_config config = config_for(system, CHUNKS);
     struct ff_error error = {""};
     memset(&shown, 0, sizeof shown);
+    memset(&seen, 0, sizeof seen);
     clock_ns = 1000;
-    backend.shows |= FF_SEES_SAMPLES;
+    backend.shows |= FF_SEES_SAMPLES | FF_SEES_LAUNCHES;
+    backend.controls |= FF_CONTROLS_SAMPLING;
     config.system.policy[FF__PREFETCH] = &seer.base;
     if (ff__engine_init(&engine, &config, &error))
         fail_msg("%s", error.message);
     fake_open(&fake, &engine.space, 1);
-    assert_int_equal(ff__fault_samples_open(&samples, &engine), 0);
+    assert_int_equal(ff__fault_samples_open(&samples, &engine, &seeing, NULL), 0);
     return add_range(LEAVES * FF_LEAF_PAGES);
+}
+
+static uint32_t open_samples(void) {
+    return open_samples_under("demand");
 }
 
 static void close_samples(void) {
@@ -280,12 +309,131 @@ static void test_reported(void **state) {
     close_samples();
 }
 
+/* ---- uses of pages that stay ---- */
+
+static uint32_t *page_use(uint32_t block, uint32_t page) {
+    return &samples.tables[1].page_used[(size_t)block * FF_BLOCK_PAGES + page];
+}
+
+static void look(void) {
+    clock_ns += FF__LOOK_NS;
+    ff__fault_samples_use(&samples, clock_ns);
+}
+
+/* Of what has stayed since a look the next one finds the uses, and gives them one number. */
+static void test_looks(void **state) {
+    (void)state;
+    uint32_t block = open_samples_under("demand:evict=forest");
+    uint32_t range = engine.space.blocks[block].range;
+    use(block, 0);
+    use(block, 1);
+    uint32_t first = *page_use(block, 0), second = *page_use(block, FF_LEAF_PAGES);
+    assert_true(second > first);
+    seen.used[block] = ff_mask_of_run(0, 2 * FF_LEAF_PAGES);
+    look(); /* what they came for */
+    assert_int_equal(seen.calls, 1);
+    assert_int_equal(ff_mask_count(&seen.asked), 2 * FF_LEAF_PAGES);
+    assert_int_equal(*page_use(block, 0), first);
+    seen.used[block] = ff_mask_of_run(3, 5);
+    look();
+    assert_true(*page_use(block, 3) > second);
+    assert_int_equal(*page_use(block, 4), *page_use(block, 3));
+    assert_int_equal(*page_use(block, 2), first);
+    assert_int_equal(*page_use(block, FF_LEAF_PAGES), second);
+    assert_int_equal(samples.tables[1].range_used[range], clock_ns);
+    uint64_t used = clock_ns;
+    look();
+    assert_int_equal(samples.tables[1].range_used[range], used);
+    close_samples();
+}
+
+/* What has left and come back since is new. */
+static void test_looks_at_what_came_back(void **state) {
+    (void)state;
+    uint32_t block = open_samples_under("demand:evict=forest");
+    use(block, 0);
+    look();
+    give_up(block);
+    look();
+    assert_int_equal(seen.calls, 1); /* nothing is there */
+    use(block, 0);
+    uint32_t came = *page_use(block, 0);
+    seen.used[block] = ff_mask_of_run(0, FF_LEAF_PAGES);
+    look();
+    assert_int_equal(*page_use(block, 0), came);
+    seen.used[block] = ff_mask_of_run(0, FF_LEAF_PAGES);
+    look();
+    assert_true(*page_use(block, 0) > came);
+    close_samples();
+}
+
+/* So many blocks at a time, in turn, and not sooner than after so long. */
+static void test_looks_in_turn(void **state) {
+    (void)state;
+    const uint32_t held = FF__LOOK_BLOCKS + 4;
+    open_samples_under("demand:evict=forest");
+    uint32_t block = add_range(held * FF_BLOCK_PAGES);
+    for (uint32_t i = 0; i < held; i++)
+        use(block + i, 0);
+    look();
+    assert_int_equal(seen.calls, FF__LOOK_BLOCKS);
+    ff__fault_samples_use(&samples, clock_ns + FF__LOOK_NS - 1);
+    assert_int_equal(seen.calls, FF__LOOK_BLOCKS);
+    look();
+    assert_int_equal(seen.calls, 2 * FF__LOOK_BLOCKS);
+    for (uint32_t i = 0; i < held; i++)
+        assert_in_range(seen.calls_for[block + i], 1, 2);
+    close_samples();
+}
+
+/* A block that is at work is left alone. A backend that says no for now is asked again, one that
+ * says no is not. */
+static void test_looks_are_refused(void **state) {
+    (void)state;
+    uint32_t block = open_samples_under("demand:evict=forest");
+    struct ff_mask none = {{0}};
+    use(block, 0);
+    uint32_t came = *page_use(block, 0);
+    assert_true(ff__engine_claim_block(&engine, block, &none));
+    look();
+    assert_int_equal(seen.calls, 0);
+    ff__engine_release_block(&engine, block, &none);
+    look();
+    seen.status = -EAGAIN;
+    seen.used[block] = ff_mask_of_run(0, 1);
+    look();
+    assert_int_equal(seen.calls, 2);
+    assert_int_equal(*page_use(block, 0), came);
+    seen.status = -ENOSYS;
+    look();
+    look();
+    assert_int_equal(seen.calls, 3);
+    close_samples();
+}
+
+/* An evictor that does not go by use does not pay for it. */
+static void test_looks_only_for_evictors_by_use(void **state) {
+    (void)state;
+    use(open_samples_under("demand:evict=forest-plus"), 0);
+    look();
+    assert_int_equal(seen.calls, 0);
+    close_samples();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round),    cmocka_unit_test(test_again),
-        cmocka_unit_test(test_armed),    cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_rows),     cmocka_unit_test(test_last_uses),
+        cmocka_unit_test(test_round),
+        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_armed),
+        cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_last_uses),
         cmocka_unit_test(test_reported),
+        cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_looks_at_what_came_back),
+        cmocka_unit_test(test_looks_in_turn),
+        cmocka_unit_test(test_looks_are_refused),
+        cmocka_unit_test(test_looks_only_for_evictors_by_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

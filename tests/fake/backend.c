@@ -13,7 +13,8 @@
 /* ---- making and unmaking ---- */
 
 static int fake_device_open(const struct ff_config *config, const struct ff__neighbours *neighbours,
-                            void **self, struct ff_error *error) {
+                            bool uses, void **self, struct ff_error *error) {
+    (void)uses;
     pthread_condattr_t monotonic;
     if (neighbours && neighbours->count > 0)
         return ff__fail(error, -ENOTSUP, "the fake device borrows no memory");

@@ -11,7 +11,7 @@
 static void *open_device(const struct ff_config *config, struct ff__description *out) {
     void *self = NULL;
     struct ff_error error;
-    int status = ff__soft_backend.open(config, &(struct ff__neighbours){0}, &self, &error);
+    int status = ff__soft_backend.open(config, &(struct ff__neighbours){0}, false, &self, &error);
     if (status == -EPERM || status == -ENOSYS) {
         fprintf(stderr, "skipped: %s\n", error.message);
         exit(EXIT_SKIP);
@@ -121,8 +121,8 @@ static void test_too_large(void **state) {
     struct ff_config config = standard_config(UINT64_C(1) << 60);
     struct ff_error error;
     void *self = NULL;
-    assert_int_equal(ff__soft_backend.open(&config, &(struct ff__neighbours){0}, &self, &error),
-                     -ENOMEM);
+    assert_int_equal(
+        ff__soft_backend.open(&config, &(struct ff__neighbours){0}, false, &self, &error), -ENOMEM);
     assert_non_null(strstr(error.message, "this machine has"));
     assert_null(self);
 }

@@ -1,4 +1,4 @@
-#include "backend/soft/device.h"
+#include "backend/soft/accessed.h"
 
 #include "base/descriptors.h"
 #include "base/error.h"
@@ -117,13 +117,25 @@ static void set_links(struct ff__soft *soft, const struct ff_config *config) {
         soft->unpaced[to].speed.bytes_per_second = FF__SOFT_COPY_RATE;
 }
 
+/* `watches`: what looks for uses; it can do without. */
+static int open_uffd(struct ff__uffd *uffd, const struct ff_config *config, bool watches,
+                     struct ff_error *error) {
+    unsigned uses = config->handler == FF_HANDLER_SIGBUS ? FF__UFFD_SIGBUS : 0;
+    uses |= config->mechanism != FF_MECHANISM_COPY ? FF__UFFD_MOVES : 0;
+    if (watches && uses & FF__UFFD_MOVES && ff__accessed_probe() == 0 &&
+        ff__uffd_open(uffd, uses | FF__UFFD_WATCHES, error) == 0)
+        return 0;
+    return ff__uffd_open(uffd, uses, error);
+}
+
 /* What there is by the time of a failure is for soft_close(). */
 static int open_all(struct ff__soft *soft, const struct ff_config *config,
-                    const struct ff__neighbours *neighbours, struct ff_error *error) {
+                    const struct ff__neighbours *neighbours, bool uses, struct ff_error *error) {
     bool move = config->mechanism != FF_MECHANISM_COPY;
-    int status = ff__uffd_open(&soft->uffd, config->handler == FF_HANDLER_SIGBUS, move, error);
+    int status = open_uffd(&soft->uffd, config, uses, error);
     if (status)
         return status;
+    soft->sees_uses = soft->uffd.watches;
     if (config->mechanism == FF_MECHANISM_MOVE && !soft->uffd.has_move)
         status = ff__fail(error, -ENOSYS,
                           "this kernel has no UFFDIO_MOVE (Linux 6.8); use mechanism=copy");
@@ -149,7 +161,7 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config,
 }
 
 static int soft_open(const struct ff_config *config, const struct ff__neighbours *neighbours,
-                     void **self, struct ff_error *error) {
+                     bool uses, void **self, struct ff_error *error) {
     int status = check_page_size(error);
     if (!status)
         status = check_memory(config, error);
@@ -161,7 +173,7 @@ static int soft_open(const struct ff_config *config, const struct ff__neighbours
     soft->interrupt_fd = soft->pagemap_fd = soft->host.fd = -1;
     soft->process = ff__process_number();
     soft->log = (struct ff__log){config->log, config->log_user};
-    status = open_all(soft, config, neighbours, error);
+    status = open_all(soft, config, neighbours, uses, error);
     note_used(soft);
     if (status)
         soft_close(soft);
@@ -238,6 +250,7 @@ const struct ff__backend ff__soft_backend = {
     .interrupt = ff__soft_interrupt,
     .replay = ff__soft_replay,
     .reject = ff__soft_reject,
+    .accessed = ff__soft_accessed,
     .lease = ff__soft_lease,
     .release = ff__soft_release,
     .submit = ff__soft_submit,

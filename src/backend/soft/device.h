@@ -59,6 +59,7 @@ struct ff__soft {
     uint32_t kernels_count; /* ranges that kernels alone use; atomic */
     bool serves_itself;     /* the program does: faults of all managed memory, or of a part of it */
     bool use_move;
+    bool sees_uses;     /* the kernel says which pages are used (accessed.h); atomic */
     bool maps_remote;   /* pages can be used from the host */
     bool has_own_table; /* the device's threads have a table of descriptors of their own */
     bool hidden;        /* the device's descriptors are in that table alone */
@@ -87,7 +88,7 @@ void ff__soft_describe(void *self, struct ff__description *out);
 /* Tells what is weaker here than elsewhere (docs/architecture.md). */
 void ff__soft_tell_limits(const struct ff__soft *soft);
 
-/* ---- verbs: ranges.c, faults.c, submit.c ---- */
+/* ---- verbs: ranges.c, faults.c, accessed.c, submit.c ---- */
 
 int ff__soft_open_range(void *self, uint32_t first_block, uint64_t page_count);
 int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count);
@@ -105,6 +106,8 @@ int ff__soft_wait(void *self, struct ff__fault *faults, uint32_t capacity, bool 
 void ff__soft_interrupt(void *self);
 void ff__soft_replay(void *self, uint32_t block, const struct ff_mask *pages);
 void ff__soft_reject(void *self, const struct ff__fault *fault);
+int ff__soft_accessed(void *self, uint32_t block, const struct ff_mask *pages,
+                      struct ff_mask *used);
 int ff__soft_lease(void *self, uint32_t tier, int memory_fd, int states_fd);
 void ff__soft_release(void *self, uint32_t tier);
 void ff__soft_submit(void *self, struct ff__submission *submission);

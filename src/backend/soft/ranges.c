@@ -1,5 +1,5 @@
 /* What the runtime asks of the device's addresses and of its host tier, by range. */
-#include "backend/soft/device.h"
+#include "backend/soft/accessed.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,10 @@ static uint32_t window_count(uint64_t page_count) {
 
 int ff__soft_open_range(void *self, uint32_t first_block, uint64_t page_count) {
     struct ff__soft *soft = self;
-    return ff__windows_open(&soft->windows, first_block, window_count(page_count));
+    int status = ff__windows_open(&soft->windows, first_block, window_count(page_count));
+    if (!status)
+        ff__accessed_open_range(soft, first_block, page_count);
+    return status;
 }
 
 int ff__soft_reserve_host(void *self, uint32_t first_block, uint64_t page_count) {
@@ -51,8 +54,10 @@ int ff__soft_set_kernels(void *self, uint32_t first_block, uint64_t page_count) 
         return -ENOSYS;
     int status =
         ff__uffd_set_kernels(&soft->uffd, area_of(soft, first_block), area_size(page_count), true);
-    if (!status)
+    if (!status) {
         count_kernels(soft, true);
+        ff__accessed_open_range(soft, first_block, page_count);
+    }
     return status;
 }
 
@@ -80,8 +85,10 @@ int ff__soft_change_kernels(void *self, uint32_t first_block, uint64_t page_coun
     if (kernels && !can_be_kernels(soft))
         return -ENOSYS;
     int status = ff__told_call(&soft->told, change_area, &it);
-    if (!status)
+    if (!status) {
         count_kernels(soft, kernels);
+        ff__accessed_open_range(soft, first_block, page_count);
+    }
     return status;
 }
 

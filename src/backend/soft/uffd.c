@@ -24,6 +24,21 @@ struct uffdio_move {
 #define UFFDIO_MOVE _IOWR(UFFDIO, 0x05, struct uffdio_move)
 #endif
 
+/* Nor does any distribution's header have read-write protection (RWP). */
+#ifndef UFFDIO_RWPROTECT
+#define UFFD_FEATURE_RWP         (1 << 17)
+#define UFFD_FEATURE_RWP_ASYNC   (1 << 18)
+#define UFFDIO_REGISTER_MODE_RWP ((__u64)1 << 3)
+struct uffdio_rwprotect {
+    struct uffdio_range range;
+    __u64 mode;
+};
+#define UFFDIO_RWPROTECT_MODE_RWP ((__u64)1 << 0)
+#define UFFDIO_RWPROTECT          _IOWR(UFFDIO, 0x09, struct uffdio_rwprotect)
+#endif
+
+#define WATCHING  (UFFD_FEATURE_RWP | UFFD_FEATURE_RWP_ASYNC)
+
 #define AGAIN_MAX 64 /* the kernel is asked so often in a row before that counts as an answer */
 
 /* ---- opening ---- */
@@ -92,7 +107,8 @@ static int open_staging(struct ff__uffd *uffd) {
     return 0;
 }
 
-int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, bool move, struct ff_error *error) {
+int ff__uffd_open(struct ff__uffd *uffd, unsigned uses, struct ff_error *error) {
+    const bool sigbus = uses & FF__UFFD_SIGBUS, move = uses & FF__UFFD_MOVES;
     memset(uffd, 0, sizeof *uffd);
     uffd->fd = uffd->staging_fd = uffd->kernels_fd = -1;
     uint64_t has = 0;
@@ -110,6 +126,8 @@ int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, bool move, struct ff_error
     wanted |= has & (UFFD_FEATURE_THREAD_ID | UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP);
     if (uffd->has_move && move) /* otherwise evictions drop pages, and would wait for themselves */
         wanted |= UFFD_FEATURE_MOVE | (has & UFFD_FEATURE_EVENT_REMOVE);
+    uffd->watches = uses & FF__UFFD_WATCHES && uffd->has_move && move && !(WATCHING & ~has);
+    wanted |= uffd->watches ? WATCHING : 0;
     uffd->fd = open_descriptor(&uffd->user_mode_only);
     status = uffd->fd < 0 ? uffd->fd : enable(uffd->fd, wanted);
     if (!status && uffd->has_move && move)
@@ -138,7 +156,11 @@ void ff__uffd_close(struct ff__uffd *uffd) {
 
 /* ---- ioctls ---- */
 
-#define MANAGED (UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP)
+/* The two protections exclude each other, and neither can be taken back from an area that stays
+ * registered. */
+static uint64_t managed_mode(const struct ff__uffd *uffd) {
+    return UFFDIO_REGISTER_MODE_MISSING | (uffd->watches ? 0 : UFFDIO_REGISTER_MODE_WP);
+}
 
 static int register_area(int fd, void *area, size_t size, uint64_t mode) {
     struct uffdio_register reg = {.range = {.start = (uintptr_t)area, .len = size}, .mode = mode};
@@ -165,7 +187,7 @@ static void wake(int fd, void *area, size_t size) {
 /* ---- registering ---- */
 
 int ff__uffd_register(const struct ff__uffd *uffd, void *area, size_t size) {
-    return register_area(descriptor_of(uffd, area), area, size, MANAGED);
+    return register_area(descriptor_of(uffd, area), area, size, managed_mode(uffd));
 }
 
 int ff__uffd_register_staging(const struct ff__uffd *uffd, void *area, size_t size) {
@@ -174,6 +196,11 @@ int ff__uffd_register_staging(const struct ff__uffd *uffd, void *area, size_t si
 
 int ff__uffd_register_host(const struct ff__uffd *uffd, void *area, size_t size) {
     return register_area(uffd->staging_fd, area, size, UFFDIO_REGISTER_MODE_WP);
+}
+
+int ff__uffd_register_watched(const struct ff__uffd *uffd, void *area, size_t size) {
+    return register_area(descriptor_of(uffd, area), area, size,
+                         UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_RWP);
 }
 
 static int unregister_area(int fd, void *area, size_t size) {
@@ -195,7 +222,8 @@ int ff__uffd_open_kernels(struct ff__uffd *uffd, void *managed, size_t size) {
     /* memory that is moved stays with a descriptor only if that tells of it */
     uint64_t wanted =
         UFFD_FEATURE_SIGBUS | UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_EVENT_REMAP;
-    int status = enable(fd, wanted | (uffd->has_move ? UFFD_FEATURE_MOVE : 0));
+    wanted |= (uffd->has_move ? UFFD_FEATURE_MOVE : 0) | (uffd->watches ? WATCHING : 0);
+    int status = enable(fd, wanted);
     uffd->base = (uintptr_t)managed;
     uffd->window_count = size >> FF_BLOCK_SHIFT;
     uffd->is_kernels = status ? NULL : ff__lazy_map(uffd->window_count);
@@ -223,11 +251,11 @@ int ff__uffd_set_kernels(struct ff__uffd *uffd, void *area, size_t size, bool ke
     int from = descriptor_of(uffd, area), to = kernels ? uffd->kernels_fd : uffd->fd;
     int status = unregister_area(from, area, size);
     if (!status)
-        status = register_area(to, area, size, MANAGED);
+        status = register_area(to, area, size, managed_mode(uffd));
     if (!status)
         note_kernels(uffd, area, size, kernels);
     else
-        register_area(from, area, size, MANAGED);
+        register_area(from, area, size, managed_mode(uffd));
     return status;
 }
 
@@ -238,7 +266,8 @@ int ff__uffd_change_kernels(struct ff__uffd *uffd, void *area, size_t size, bool
     char *other = ff__area_reserve(size, FF__AREA_SHUT);
     if (!other)
         return -ENOMEM;
-    int status = register_area(kernels ? uffd->kernels_fd : uffd->fd, other, size, MANAGED);
+    int status =
+        register_area(kernels ? uffd->kernels_fd : uffd->fd, other, size, managed_mode(uffd));
     if (!status && mprotect(other, size, PROT_READ | PROT_WRITE))
         status = -errno;
     if (!status && syscall(SYS_mremap, other, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, area) < 0)
@@ -331,6 +360,12 @@ int ff__uffd_protect(const struct ff__uffd *uffd, void *area, size_t size, bool 
         status = error_of(ioctl(descriptor_of(uffd, area), UFFDIO_WRITEPROTECT, &wp));
     while (status && is_again(status, &tries));
     return status;
+}
+
+int ff__uffd_watch(const struct ff__uffd *uffd, void *area, size_t size) {
+    struct uffdio_rwprotect protect = {.range = {.start = (uintptr_t)area, .len = size},
+                                       .mode = UFFDIO_RWPROTECT_MODE_RWP};
+    return error_of(ioctl(descriptor_of(uffd, area), UFFDIO_RWPROTECT, &protect));
 }
 
 void ff__uffd_wake(const struct ff__uffd *uffd, void *area, size_t size) {

@@ -24,6 +24,16 @@ struct ff__uffd {
     bool sees_drops;     /* messages tell when the program drops content of its own accord */
     bool user_mode_only; /* system calls that meet an absent page fail with EFAULT */
     bool sigbus;         /* faults arrive as SIGBUS in the faulting thread instead of messages */
+    bool watches;        /* use of pages that are there can be looked for (soft/accessed.h) */
+};
+
+/* What a descriptor is for, or-ed. */
+enum {
+    FF__UFFD_SIGBUS = 1u << 0, /* faults shall arrive as SIGBUS */
+    FF__UFFD_MOVES = 1u << 1,  /* UFFDIO_MOVE will be used if the kernel has it */
+    /* Use of pages that are there will be looked for, if the kernel can and has UFFDIO_MOVE, too:
+     * then it cannot write-protect managed memory, which is for evictions without MOVE */
+    FF__UFFD_WATCHES = 1u << 2,
 };
 
 enum ff__uffd_kind {
@@ -39,9 +49,9 @@ struct ff__uffd_message {
     uint64_t start, end;
 };
 
-/* `move`: UFFDIO_MOVE will be used if the kernel has it. -EPERM: no right, with what to do in the
- * message. -ENOSYS: no userfaultfd, or without write protection. */
-int ff__uffd_open(struct ff__uffd *uffd, bool sigbus, bool move, struct ff_error *error);
+/* -EPERM: no right, with what to do in the message. -ENOSYS: no userfaultfd, or without write
+ * protection. */
+int ff__uffd_open(struct ff__uffd *uffd, unsigned uses, struct ff_error *error);
 void ff__uffd_close(struct ff__uffd *uffd);
 
 /* From now on parts of the managed area can be told to be used by kernels alone; whole windows.
@@ -67,6 +77,13 @@ int ff__uffd_register_staging(const struct ff__uffd *uffd, void *area, size_t si
 /* Pages can be moved to where nothing is in the area; nothing else changes there. */
 int ff__uffd_register_host(const struct ff__uffd *uffd, void *area, size_t size);
 int ff__uffd_unregister(const struct ff__uffd *uffd, void *area, size_t size);
+
+/* From now on pages of the area, which is registered and may be accessed, can be watched. */
+int ff__uffd_register_watched(const struct ff__uffd *uffd, void *area, size_t size);
+
+/* Watches the pages that are there: each until its next access, at which the kernel ends that
+ * without a word. -ENOENT: a part of the area is not registered so. */
+int ff__uffd_watch(const struct ff__uffd *uffd, void *area, size_t size);
 
 /* Moves whole pages to a place where there are none; each page atomically against threads that use
  * it, and threads that wait for the destination go on. *moved: so many bytes, from the first on,

@@ -279,4 +279,5 @@ const struct ff_evict_policy ff__evict_forest = {
             .samples = &sample_hooks,
         },
     .pick = pick,
+    .by_use = true,
 };
