@@ -362,10 +362,11 @@ int ff__engine_launch(struct ff__engine *engine, uint64_t now_ns, const struct f
     if (engine->launches.given > given)
         forget_owners(engine, id);
     if (begins) {
-        ff__running_begin(&engine->running[tier], id, launch->operands, launch->operand_count);
+        ff__running_begin(&engine->running[tier], id, launch->operands, launch->operand_count,
+                          launch->prediction);
         engine->kernel_of_launch[ff_launch_slot(id)] = (uint16_t)launch->kernel;
     } else {
-        ff__running_end(&engine->running[tier], id);
+        ff__running_end(&engine->running[tier], id, launch->prediction);
     }
     engine->space.stats.launches += begins;
     struct ff_event event = {.kind = begins ? FF_EVENT_LAUNCH : FF_EVENT_LAUNCH_END,

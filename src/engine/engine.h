@@ -16,6 +16,7 @@
 #include "space/space.h"
 
 struct ff__allocator;
+struct ff__prediction;
 
 enum ff__job_status {
     FF__JOB_RUN,   /* carry it out, then finish it */
@@ -305,6 +306,7 @@ struct ff__launch {
     uint32_t operand_count;
     bool copies;       /* no kernel, but a copy by a copy engine */
     uint64_t demanded; /* pages of these, for the hit rate; 0 where accesses are counted */
+    struct ff__prediction *prediction; /* the caller's, or NULL; the end names the same */
 };
 
 /* 0 or -ENOMEM (its identity could not be remembered). The end of one whose identity is not known,

@@ -164,6 +164,10 @@ static void count_faults(struct ff__engine *engine, const struct ff_fault_group 
     struct ff__totals totals = {.faults = ff_mask_count(&faulted),
                                 .refaults = ff_mask_count(&again)};
     ff__totals_add(engine, absent->block, absent->launch, &totals);
+    struct ff__prediction *prediction = ff__running_prediction(&engine->running[absent->tier]);
+    if (prediction)
+        ff__prediction_fault(prediction, ff__block_address(&engine->space, absent->block),
+                             &faulted);
     ff__totals_add_each(engine, absent->block, &faulted, &(struct ff__totals){.faults = 1});
     ff__totals_add_each(engine, absent->block, &again, &(struct ff__totals){.refaults = 1});
     struct ff_event event = {.kind = FF_EVENT_FAULT,

@@ -97,6 +97,54 @@ static bool step_mapped(struct ff__pipeline *pipeline) {
     return status == FF__JOB_RUN;
 }
 
+static void add(uint64_t *counter, uint32_t value) {
+    __atomic_fetch_add(counter, value, __ATOMIC_RELAXED);
+}
+
+static bool step_orders(struct ff__pipeline *pipeline) {
+    struct ff__launch_order order;
+    struct ff__job job;
+    if (ff__queue_empty(&pipeline->orders))
+        return false;
+    ff__pipeline_lock(pipeline);
+    ff__queue_pop(&pipeline->orders, &order);
+    int status =
+        ff__engine_advise(pipeline->engine, ff__pipeline_now(pipeline), &order.advice, &job);
+    add(order.counts.dropped, status == FF__JOB_DROPPED);
+    if (status == FF__JOB_RUN) {
+        ff__pipeline_run_job(pipeline, &job);
+        add(order.counts.pages, ff_mask_count(&job.in.pages));
+    } else {
+        ff__pipeline_notify(pipeline); /* that there was no room for it */
+    }
+    ff__pipeline_unlock_and_serve_late(pipeline);
+    return true;
+}
+
+/* The lock is held. */
+static void queue_order(struct ff__pipeline *pipeline, const struct ff__launch_order *order) {
+    FF__ASSERT(ff__lock_is_held(&pipeline->lock));
+    add(order->counts.orders, 1);
+    if (!ff__queue_push(&pipeline->orders, order)) {
+        ff__engine_drop(pipeline->engine, FF_DROP_QUEUE_FULL);
+        add(order->counts.dropped, 1);
+    }
+    if (pipeline->migration_sleeps)
+        pthread_cond_signal(&pipeline->work);
+}
+
+uint32_t ff__pipeline_order(struct ff__pipeline *pipeline, const struct ff_advice *advice,
+                            const struct ff__order_counts *counts) {
+    ff__pipeline_lock(pipeline);
+    struct ff_mask present = ff__job_reachable(pipeline->engine, advice->block, advice->tier),
+                   absent = ff_mask_minus(&advice->pages, &present);
+    uint32_t count = ff_mask_count(&absent);
+    if (counts && count > 0)
+        queue_order(pipeline, &(struct ff__launch_order){*advice, *counts});
+    ff__pipeline_unlock(pipeline);
+    return count;
+}
+
 static bool step_ahead(struct ff__pipeline *pipeline) {
     struct ff__job job;
     ff__pipeline_lock(pipeline);
@@ -145,7 +193,7 @@ static void sleep_until_work(struct ff__pipeline *pipeline) {
         next = ff__engine_mapped_until(pipeline->engine);
     if (!pipeline->stop && ff__queue_empty(&pipeline->faults) && !pipeline->calls &&
         pipeline->engine->late_head == FF_NONE && ff__queue_empty(&pipeline->prefetches) &&
-        !ff__pipeline_is_pressed(pipeline->engine)) {
+        ff__queue_empty(&pipeline->orders) && !ff__pipeline_is_pressed(pipeline->engine)) {
         pipeline->migration_sleeps = true;
         pipeline->work_ns = next;
         ff__pipeline_sleep_until(pipeline, &pipeline->work, next);
@@ -159,7 +207,8 @@ void *ff__migration_thread(void *argument) {
     struct ff__pipeline *pipeline = argument;
     while (!__atomic_load_n(&pipeline->stop, __ATOMIC_RELAXED))
         if (!step_calls(pipeline) && !step_faults(pipeline) && !step_late(pipeline) &&
-            !step_due(pipeline) && !step_mapped(pipeline) && !step_ahead(pipeline))
+            !step_due(pipeline) && !step_mapped(pipeline) && !step_orders(pipeline) &&
+            !step_ahead(pipeline))
             sleep_until_work(pipeline);
     pipeline->backend->interrupt(pipeline->self); /* so that the leader ends, too */
     return NULL;

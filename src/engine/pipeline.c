@@ -436,6 +436,9 @@ static int make_queues(struct ff__pipeline *pipeline) {
     if (!status)
         status =
             ff__queue_init(&pipeline->prefetches, FF__PREFETCH_QUEUE, sizeof(struct ff_advice));
+    if (!status)
+        status =
+            ff__queue_init(&pipeline->orders, FF__PREFETCH_QUEUE, sizeof(struct ff__launch_order));
     if (!status && pipeline->left_news.size > 0)
         status = ff__inbox_init(&pipeline->inbox, pipeline->left_news.size);
     if (!status)
@@ -508,6 +511,7 @@ void ff__pipeline_stop(struct ff__pipeline *pipeline) {
     ff__inbox_fini(&pipeline->inbox);
     ff__queue_fini(&pipeline->faults);
     ff__queue_fini(&pipeline->prefetches);
+    ff__queue_fini(&pipeline->orders);
     ff__lazy_unmap(pipeline->delayed,
                    pipeline->engine->space.block_limit * sizeof *pipeline->delayed);
     ff__fault_samples_close(&pipeline->samples);

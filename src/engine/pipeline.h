@@ -8,8 +8,9 @@
  *                    (learning_threads.c).
  *   prefetching      Asks the policy's `plan` and queues its advice (learning_threads.c).
  *   migration        In this order (migration.c): serves the fault queue; faults that came late for
- *                    a busy block; throttled ones that are due; evicts what is above a device's
- *                    capacity; serves the prefetch queue; pre-evicts.
+ *                    a busy block; throttled ones that are due; brings what launches that begin
+ *                    need; evicts what is above a device's capacity; serves the prefetch queue;
+ *                    pre-evicts.
  *
  * The correlator and the prefetching thread run only if the policy has these hooks. One lock guards
  * the engine and is held for decisions only, never while bytes move or a policy learns; jobs of
@@ -26,6 +27,7 @@
 #include "base/queue.h"
 #include "engine/fault_places.h"
 #include "engine/fault_samples.h"
+#include "engine/prediction.h"
 
 #include <pthread.h>
 
@@ -53,6 +55,12 @@ struct ff__flight {
     struct ff__submission submission;
     struct ff__job *job;
     struct ff__flight *next, **link;
+};
+
+/* What is to be brought for a launch that is about to begin. */
+struct ff__launch_order {
+    struct ff_advice advice;
+    struct ff__order_counts counts;
 };
 
 /* Called for all that happens, such as by a recording; from any thread, and from handlers of
@@ -116,7 +124,8 @@ struct ff__pipeline {
     pthread_cond_t room;         /* for launches: the queue of events was full */
     pthread_cond_t learned;      /* for the prefetching thread */
     struct ff__queue faults;     /* struct ff_fault_group; used under the lock */
-    struct ff__queue prefetches; /* struct ff_advice; producers hold the lock */
+    struct ff__queue prefetches; /* struct ff_advice; producers hold the lock, as of the next */
+    struct ff__queue orders;     /* struct ff__launch_order */
     struct ff__delayed *delayed; /* [block] */
     uint32_t delayed_head;       /* list of those queued, any order */
     uint32_t unplanned;          /* events learned since the last plan */
@@ -163,6 +172,11 @@ int ff__pipeline_serve(struct ff__pipeline *pipeline, const struct ff_fault_grou
 
 /* Queues advice for the migration thread; false when the queue is full. */
 bool ff__pipeline_advise(struct ff__pipeline *pipeline, const struct ff_advice *advice);
+
+/* How many of the advised pages are not on the device. With `counts`, they are ordered, which goes
+ * before all advice. */
+uint32_t ff__pipeline_order(struct ff__pipeline *pipeline, const struct ff_advice *advice,
+                            const struct ff__order_counts *counts);
 
 /* Has the migration thread do something, and returns when it is done. */
 void ff__pipeline_call(struct ff__pipeline *pipeline, void (*run)(void *argument), void *argument);

@@ -94,7 +94,7 @@ struct ff__usage ff__pipeline_usage(struct ff__pipeline *pipeline, uint32_t tier
         .events = engine->space.stats.faults + engine->space.stats.launches,
         .runs = engine->running[tier].count > 0,
         .free = memory.free * FF_PAGE_SIZE,
-        .is_queued = !ff__queue_empty(&pipeline->prefetches),
+        .is_queued = !ff__queue_empty(&pipeline->prefetches) || !ff__queue_empty(&pipeline->orders),
         .serving_most = pipeline->serving_most,
     };
     pipeline->serving_most = pipeline->serving;

@@ -7,13 +7,23 @@ static void forget(struct ff__running *running, uint32_t index) {
     memmove(at, at + 1, (--running->count - index) * sizeof *at);
 }
 
+/* Faults may be of any of those that run. */
+static void disturb(struct ff__running *running) {
+    for (uint32_t i = 0; i < running->count; i++)
+        if (running->launches[i].prediction)
+            ff__prediction_disturb(running->launches[i].prediction);
+}
+
 void ff__running_begin(struct ff__running *running, uint32_t id, const struct ff_operand *operands,
-                       uint32_t operand_count) {
+                       uint32_t operand_count, struct ff__prediction *prediction) {
     if (running->count == FF__RUNNING_MAX)
         forget(running, 0);
     struct ff__running_launch *launch = &running->launches[running->count++];
     launch->id = id;
     launch->operand_count = 0;
+    launch->prediction = prediction;
+    if (running->count > 1)
+        disturb(running);
     for (uint32_t i = 0; operands && i < operand_count && i < FF__RUNNING_OPERANDS; i++)
         launch->operands[launch->operand_count++] = operands[i].range;
 }
@@ -26,9 +36,14 @@ static uint32_t find(const struct ff__running *running, uint32_t id) {
     return FF__RUNNING_MAX;
 }
 
-void ff__running_end(struct ff__running *running, uint32_t id) {
-    uint32_t index = find(running, id);
-    if (index < FF__RUNNING_MAX)
+void ff__running_end(struct ff__running *running, uint32_t id,
+                     const struct ff__prediction *prediction) {
+    const struct ff__running_launch *launches = running->launches;
+    uint32_t index = 0;
+    while (index < running->count &&
+           (launches[index].id != id || launches[index].prediction != prediction))
+        index++;
+    if (index < running->count)
         forget(running, index);
 }
 

@@ -3,6 +3,8 @@
 #ifndef FF_ENGINE_RUNNING_H
 #define FF_ENGINE_RUNNING_H
 
+#include "engine/prediction.h"
+
 #include <farfault/policy.h>
 
 #define FF__RUNNING_MAX      16u /* launches at a time; with one more, the oldest is forgotten */
@@ -11,6 +13,7 @@
 struct ff__running_launch {
     uint32_t id; /* execution ID */
     uint32_t operands[FF__RUNNING_OPERANDS], operand_count;
+    struct ff__prediction *prediction; /* NULL: there is none */
 };
 
 /* Of a device; zero at first. */
@@ -19,12 +22,13 @@ struct ff__running {
     uint32_t count;
 };
 
-/* `operands`: NULL if they are not known. */
+/* `operands`: NULL if they are not known. `prediction`: NULL, or the caller's until the end. */
 void ff__running_begin(struct ff__running *running, uint32_t id, const struct ff_operand *operands,
-                       uint32_t operand_count);
+                       uint32_t operand_count, struct ff__prediction *prediction);
 
-/* Of several launches with one ID the oldest ends. */
-void ff__running_end(struct ff__running *running, uint32_t id);
+/* Of several launches with one ID and one prediction, or none, the oldest ends. */
+void ff__running_end(struct ff__running *running, uint32_t id,
+                     const struct ff__prediction *prediction);
 
 /* What has happened: the ID's slot has a new owner, so that no end will be heard of; a range was
  * freed. */
@@ -38,5 +42,10 @@ uint32_t ff__running_latest(const struct ff__running *running);
 
 /* The ID of the launch that began last of those that use the range; if none is known to, of all. */
 uint32_t ff__running_with(const struct ff__running *running, uint32_t range);
+
+/* Of the launch that runs alone; NULL: none does, or it has none. */
+static inline struct ff__prediction *ff__running_prediction(const struct ff__running *running) {
+    return running->count == 1 ? running->launches[0].prediction : NULL;
+}
 
 #endif

@@ -83,6 +83,9 @@ void ff__clock_stop(void);
 void ff__count_launch(void);
 /* One of which it was known before it began what it accesses. */
 void ff__count_known_launch(void);
+/* What is counted of a kernel's launches; beyond FF__ACCOUNT_EXTENTS kernels, of all together. One
+ * caller at a time. */
+struct ff__account_extents *ff__summary_extents(const char *kernel);
 
 void ff__footprint_add(size_t bytes);
 void ff__footprint_remove(size_t bytes);

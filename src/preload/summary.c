@@ -137,6 +137,16 @@ void ff__count_known_launch(void) {
     __atomic_fetch_add(&account->known_launches, 1, __ATOMIC_RELAXED);
 }
 
+struct ff__account_extents *ff__summary_extents(const char *kernel) {
+    uint32_t place = account->extents_count;
+    struct ff__account_extents *extents = &account->extents[place];
+    if (place == FF__ACCOUNT_EXTENTS)
+        return extents;
+    snprintf(extents->kernel, sizeof extents->kernel, "%s", kernel);
+    __atomic_store_n(&account->extents_count, place + 1, __ATOMIC_RELEASE);
+    return extents;
+}
+
 void ff__footprint_add(size_t bytes) {
     raise_to(&account->footprint, __atomic_add_fetch(&account->live, bytes, __ATOMIC_RELAXED));
 }

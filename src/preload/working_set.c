@@ -12,10 +12,12 @@
 struct ff__working_set {
     struct ff__ptx_extents *extents;
     struct ff__ptx_extent *accesses;
+    struct ff__trust *trust;
     uint32_t failures; /* launches in a row of which nothing was found */
     uint64_t identity; /* of the launch that the rest is of; 0: of none */
     bool is_known;
-    struct ff__bringing order;
+    struct ff__prediction prediction;
+    struct ff__intervals order;
 };
 
 bool ff__brings_working_sets(void) {
@@ -33,6 +35,11 @@ struct ff__working_set *ff__working_set_make(const struct ff__ptx_function *func
         set->accesses = calloc(ff__ptx_extents_count(set->extents) + 1ul, sizeof *set->accesses);
     if (set->accesses == NULL)
         set->failures = MOST_FAILURES;
+    set->trust = ff__trust_of(function->name);
+    if (set->trust == NULL) {
+        ff__working_set_free(set);
+        return NULL;
+    }
     return set;
 }
 
@@ -55,63 +62,53 @@ static size_t size_around(struct ff_context *context, uint64_t low, uint64_t hig
     return has ? size : 0;
 }
 
-static void drop(struct ff__bringing *order, uint32_t number) {
-    order->count--;
-    for (uint32_t i = number; i < order->count; i++)
-        order->pieces[i] = order->pieces[i + 1];
+static void add_access(struct ff__working_set *set, struct ff_context *context,
+                       const struct ff__ptx_extent *of) {
+    struct ff__interval piece = {of->low, of->high};
+    if (of->never)
+        return;
+    if (of->kind == FF__PTX_UNKNOWN || size_around(context, of->low, of->high) == 0) {
+        set->is_known = false;
+        return;
+    }
+    ff__prediction_add(&set->prediction, piece);
+    if (of->kind == FF__PTX_EXACT)
+        ff__intervals_add(&set->order, piece, GAP); /* without room: its faults bring it */
 }
 
-/* In the order of the accesses; what touches others is put together with the first of them. */
-static void add_piece(struct ff__bringing *order, struct ff__brought_piece piece) {
-    uint32_t into = order->count;
-    for (uint32_t i = 0; i < order->count;) {
-        struct ff__brought_piece *other = &order->pieces[i];
-        if (piece.low > other->high + GAP || other->low > piece.high + GAP) {
-            i++;
-            continue;
-        }
-        piece.low = other->low < piece.low ? other->low : piece.low;
-        piece.high = other->high > piece.high ? other->high : piece.high;
-        into = i < into ? i : into;
-        drop(order, i);
-        i = 0;
+/* No allocation whole: pieces of more than half of one are left out. */
+static void leave_out_large(struct ff__working_set *set, struct ff_context *context) {
+    const struct ff__intervals all = set->order;
+    set->order.count = 0;
+    for (uint32_t i = 0; i < all.count; i++) {
+        struct ff__interval piece = all.of[i];
+        if (piece.high - piece.low <= size_around(context, piece.low, piece.high) / 2)
+            set->order.of[set->order.count++] = piece;
     }
-    if (order->count == FF__BROUGHT_PIECES)
-        return;
-    into = into < order->count ? into : order->count;
-    for (uint32_t i = order->count++; i > into; i--)
-        order->pieces[i] = order->pieces[i - 1];
-    order->pieces[into] = piece;
 }
 
 static void find_pieces(struct ff__working_set *set, struct ff_context *context,
                         const struct ff__ptx_extent_launch *launch) {
-    struct ff__bringing *order = &set->order;
     ff__ptx_extents_find(set->extents, launch, set->accesses);
-    order->count = 0;
+    set->order.count = set->prediction.intervals.count = 0;
     set->is_known = ff__ptx_extents_complete(set->extents);
-    for (uint32_t i = 0; i < ff__ptx_extents_count(set->extents); i++) {
-        const struct ff__ptx_extent *of = &set->accesses[i];
-        set->is_known &= of->never || (of->kind != FF__PTX_UNKNOWN &&
-                                       size_around(context, of->low, of->high) != 0);
-        if (!of->never && of->kind == FF__PTX_EXACT)
-            add_piece(order, (struct ff__brought_piece){of->low, of->high});
-    }
-    for (uint32_t i = order->count; i-- > 0;) {
-        const struct ff__brought_piece *piece = &order->pieces[i];
-        if (piece->high - piece->low > size_around(context, piece->low, piece->high) / 2)
-            drop(order, i);
-    }
+    for (uint32_t i = 0; i < ff__ptx_extents_count(set->extents); i++)
+        add_access(set, context, &set->accesses[i]);
+    leave_out_large(set, context);
+}
+
+static uint64_t bytes_of(const struct ff__intervals *pieces) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < pieces->count; i++)
+        bytes += pieces->of[i].high - pieces->of[i].low;
+    return bytes;
 }
 
 /* Half of the memory is for what runs. */
-static bool fits(struct ff_context *context, const struct ff__bringing *order) {
+static bool fits(struct ff_context *context, const struct ff__intervals *order) {
     struct ff_stats stats;
-    uint64_t total = 0;
     ff_stats_read(context, &stats);
-    for (uint32_t i = 0; i < order->count; i++)
-        total += order->pieces[i].high - order->pieces[i].low;
-    return total <= stats.capacity / 2;
+    return bytes_of(order) <= stats.capacity / 2;
 }
 
 /* ---- launches ---- */
@@ -136,23 +133,57 @@ static void look(struct ff__working_set *set, struct ff_context *context,
     set->failures = set->order.count == 0 && !set->is_known ? set->failures + 1 : 0;
 }
 
+/* ---- when one begins and ends ---- */
+
+static void add(uint64_t *counter, uint64_t value) {
+    __atomic_fetch_add(counter, value, __ATOMIC_RELAXED);
+}
+
+/* A recording of what launches touch has it only of pages that nobody has brought. */
+static void bring(struct ff__predicted *predicted) {
+    struct ff__bringing *it = (struct ff__bringing *)predicted;
+    struct ff__account_extents *of = ff__trust_counts(it->trust);
+    const struct ff__order_counts counts = {&of->orders, &of->dropped, &of->brought};
+    it->is_brought = it->order.count != 0 && !ff__config()->touches && ff__trust_brings(it->trust);
+    for (uint32_t i = 0; i < it->order.count; i++)
+        it->absent +=
+            ff__order(it->context, it->order.of[i], it->device, it->is_brought ? &counts : NULL);
+    add(&of->brought_for, it->is_brought && it->absent > 0);
+}
+
+void ff__working_set_judge(struct ff__predicted *predicted) {
+    const struct ff__bringing *it = (const struct ff__bringing *)predicted;
+    const struct ff__prediction *what = &predicted->what;
+    struct ff__account_extents *counts = ff__trust_counts(it->trust);
+    if (!ff__prediction_is_alone(what))
+        return;
+    if (it->is_known) {
+        add(&counts->alone, 1);
+        add(&counts->faults, what->faults);
+        add(&counts->outside, what->outside);
+    }
+    if (it->absent > 0)
+        ff__trust_judge(it->trust, it->is_brought, it->absent, what->faults);
+}
+
 bool ff__working_set_find(struct ff__working_set *set, struct ff_context *context, uint32_t device,
                           const struct ff__ptx_extent_launch *launch, struct ff__bringing *out) {
+    struct ff__account_extents *counts = ff__trust_counts(set->trust);
+    add(&counts->launches, 1);
     if (set->failures == MOST_FAILURES)
         return false;
     look(set, context, launch);
-    if (set->is_known)
+    if (set->is_known) {
         ff__count_known_launch();
-    *out = set->order;
-    out->context = context;
-    out->device = device;
-    return out->count != 0;
-}
-
-void ff__bring(const struct ff__bringing *order) {
-    for (uint32_t i = 0; i < order->count; i++) {
-        const struct ff__brought_piece *piece = &order->pieces[i];
-        ff_mem_prefetch(order->context, (const void *)(uintptr_t)piece->low,
-                        piece->high - piece->low, order->device);
+        add(&counts->known, 1);
+        add(&counts->predicted, ff__prediction_pages(&set->prediction));
     }
+    *out = (struct ff__bringing){
+        .predicted = {.what = set->prediction, .begins = bring, .ends = ff__working_set_judge},
+        .context = context,
+        .device = device,
+        .trust = set->trust,
+        .order = set->order,
+        .is_known = set->is_known};
+    return set->is_known || set->order.count != 0;
 }

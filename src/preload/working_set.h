@@ -4,18 +4,20 @@
 #ifndef FF_PRELOAD_WORKING_SET_H
 #define FF_PRELOAD_WORKING_SET_H
 
-#include "preload/preload.h"
+#include "preload/trust.h"
 #include "ptx/extent.h"
+#include "runtime/predicted.h"
 
-#define FF__BROUGHT_PIECES 16u
-
-/* What is brought before one launch. */
+/* What is known of one launch. Its callbacks are set: what is exact is brought if the kernel is
+ * trusted, and what came of it is counted. */
 struct ff__bringing {
+    struct ff__predicted predicted; /* the first member */
     struct ff_context *context;
-    uint32_t device, count;
-    struct ff__brought_piece {
-        uint64_t low, high; /* addresses: the first byte, and behind the last */
-    } pieces[FF__BROUGHT_PIECES];
+    struct ff__trust *trust;
+    struct ff__intervals order; /* what is to be brought */
+    uint64_t absent;            /* pages of this that were not there when it began */
+    uint32_t device;
+    bool is_known, is_brought;
 };
 
 struct ff__working_set; /* what is known of a kernel and its latest launch */
@@ -28,13 +30,12 @@ struct ff__working_set *ff__working_set_make(const struct ff__ptx_function *func
 void ff__working_set_free(struct ff__working_set *set);
 
 /* What a launch accesses; counts it if all is known: each access lies in an interval that is in one
- * allocation. False: nothing is to be brought. A kernel
- * of which nothing is found several times in a row is not looked at any more. One caller at a time
- * for a set. */
+ * allocation. False: nothing is known. A kernel of which nothing is found several times in a row is
+ * not looked at any more. One caller at a time for a set, which `out` does not need. */
 bool ff__working_set_find(struct ff__working_set *set, struct ff_context *context, uint32_t device,
                           const struct ff__ptx_extent_launch *launch, struct ff__bringing *out);
 
-/* Asks for it, and does not wait. */
-void ff__bring(const struct ff__bringing *order);
+/* What its `ends` does, for a caller that has more to do then. */
+void ff__working_set_judge(struct ff__predicted *predicted);
 
 #endif

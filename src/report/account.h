@@ -15,11 +15,26 @@
 
 #define FF__ACCOUNT_PLACES    4u
 
+#define FF__ACCOUNT_EXTENTS   64u /* kernels; others are counted together */
+
 /* How a process runs. */
 enum ff__mode {
     FF__MANAGED,
     FF__PASSIVE,   /* FARFAULT_MODE=passive: measure plain PoCL with the same clock */
     FF__UNMANAGED, /* the context did not open; everything falls through */
+};
+
+/* What was predicted of a kernel's launches, and came of it. */
+struct ff__account_extents {
+    char kernel[sizeof((struct ff_moved *)0)->kernel];
+    uint64_t launches, known; /* known: each access was known to lie in a part of one allocation */
+    uint64_t predicted;       /* pages of these parts */
+    uint64_t alone;           /* known launches beside which nothing ran on the device */
+    uint64_t faults, outside; /* of these: pages; those in no such part */
+    uint64_t brought_for;     /* launches before which pages were ordered */
+    uint64_t orders, dropped; /* each of pages of one block */
+    uint64_t brought;         /* pages that came because of an order */
+    uint32_t is_trusted;      /* orders are made, but for trials without them */
 };
 
 /* Written by one process, by any of its threads: single words are atomic, the rest is written once
@@ -39,7 +54,9 @@ struct ff__account {
     uint64_t first_ns, last_ns;        /* first command, last observed completion; 0: not yet */
     uint64_t seen_ns;                  /* when `stats` were read last */
     uint64_t launches, known_launches; /* known: what they access was, before they began */
-    uint64_t live, footprint;          /* bytes of buffers now, and at most at a time */
+    uint32_t extents_count;
+    struct ff__account_extents extents[FF__ACCOUNT_EXTENTS + 1]; /* the last: of all others */
+    uint64_t live, footprint; /* bytes of buffers now, and at most at a time */
     uint64_t fallbacks[FF__ACCOUNT_FALLBACKS];
     char fallback_names[FF__ACCOUNT_FALLBACKS][40];
     struct ff_stats stats; /* zeros where nothing was managed */

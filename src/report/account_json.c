@@ -154,6 +154,31 @@ static void put_places(struct writer *writer, const struct ff__account *account)
     close_bracket(writer, ']');
 }
 
+static void put_extents(struct writer *writer, const struct ff__account *account) {
+    open_bracket(writer, "extents", '[');
+    for (uint32_t i = 0; i <= FF__ACCOUNT_EXTENTS; i++) {
+        const struct ff__account_extents *of = &account->extents[i];
+        if (of->launches == 0)
+            continue;
+        open_bracket(writer, NULL, '{');
+        put_name_of(writer, "kernel", of->kernel);
+        put_count(writer, "launches", of->launches);
+        put_count(writer, "known", of->known);
+        put_count(writer, "predicted_bytes", of->predicted * PAGE);
+        put_count(writer, "alone", of->alone);
+        put_count(writer, "faults", of->faults);
+        put_count(writer, "faults_outside", of->outside);
+        put_count(writer, "brought_for", of->brought_for);
+        put_count(writer, "orders", of->orders);
+        put_count(writer, "orders_dropped", of->dropped);
+        put_count(writer, "brought_bytes", of->brought * PAGE);
+        put_name(writer, "trusted");
+        fputs(of->is_trusted ? "true" : "false", writer->file);
+        close_bracket(writer, '}');
+    }
+    close_bracket(writer, ']');
+}
+
 static void put_stats(struct writer *writer, const struct ff__account *account) {
     const struct ff_stats *stats = &account->stats;
     put_count(writer, "faults", stats->faults);
@@ -199,6 +224,7 @@ void ff__account_print_json(const struct ff__account *account, const struct ff__
     put_stats(writer, account);
     put_moved_list(writer, "kernels", &account->kernels, put_kernel);
     put_moved_list(writer, "buffers", &account->buffers, put_buffer);
+    put_extents(writer, account);
     put_places(writer, account);
     put_text(writer, "tip", ff__tip_find(account, tip) ? tip : NULL);
     if (findings->asked)

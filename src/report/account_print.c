@@ -2,6 +2,7 @@
 #include "report/account.h"
 
 #include "report/moved.h"
+#include "report/predicted.h"
 #include "report/text.h"
 #include "report/tip.h"
 
@@ -101,6 +102,7 @@ static void print_places(const struct ff__account *account, FILE *file) {
 static void print_moved(const struct ff__account *account, FILE *file) {
     char tip[FF__TIP];
     ff__moved_print(&account->kernels, &account->buffers, file);
+    ff__predicted_print(account, file);
     print_places(account, file);
     if (ff__tip_find(account, tip))
         fprintf(file, "  tip        %s\n", tip);

@@ -55,10 +55,6 @@ void ff__context_record_host_write(struct ff_context *context, uint32_t block,
 
 /* ---- launch.c ---- */
 
-/* As ff_launch_begin() and ff_launch_end(), of which the first has less to record. */
-void ff__context_begin_launch(struct ff_context *context, uint32_t device, uint64_t identity,
-                              const struct ff_launch *what);
-
 /* Launches that are left to the pipeline as news. */
 struct ff__news ff__context_launch_news(struct ff_context *context);
 

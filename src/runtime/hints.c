@@ -1,5 +1,6 @@
 /* Hints about managed memory: ff_mem_prefetch, ff_mem_hint; and how much of it a device may have.
  */
+#include "runtime/predicted.h"
 #include "runtime/ranges.h"
 
 #include <errno.h>
@@ -23,6 +24,33 @@ int ff_mem_prefetch(struct ff_context *context, const void *pointer, size_t size
         return -EINVAL;
     ff__for_each_piece(context, pointer, size, prefetch_piece, &tier);
     return 0;
+}
+
+struct ordering {
+    uint32_t tier;
+    const struct ff__order_counts *counts;
+    uint64_t absent;
+};
+
+static void order_piece(struct ff_context *context, uint32_t block, size_t first, size_t end,
+                        void *argument) {
+    struct ordering *of = argument;
+    struct ff_advice advice = {.block = block,
+                               .tier = of->tier,
+                               .launch = FF_NONE,
+                               .pages = ff__pages_touched(first, end)};
+    of->absent += ff__pipeline_order(&context->pipeline, &advice, of->counts);
+}
+
+uint64_t ff__order(struct ff_context *context, struct ff__interval bytes, uint32_t device,
+                   const struct ff__order_counts *counts) {
+    const void *first = (const void *)(uintptr_t)bytes.low;
+    size_t size = bytes.high - bytes.low;
+    struct ordering of = {ff_tier_of_device(device), counts, 0};
+    if (!ff__context_is_inherited(context) && device < context->config.devices &&
+        ff__range_covers(context, first, size))
+        ff__for_each_piece(context, first, size, order_piece, &of);
+    return of.absent;
 }
 
 /* ---- what the program says of its memory ---- */

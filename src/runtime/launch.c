@@ -3,6 +3,7 @@
  * A launch is not worth system calls, which the lock costs (base/signals.h): unless policies have
  * to hear of it at once, the pipeline is left news of it, which it takes in before the next
  * fault. */
+#include "runtime/predicted.h"
 #include "runtime/ranges.h"
 
 #include "base/signals.h"
@@ -131,16 +132,20 @@ static void begin(struct ff_context *context, const struct announced *it, uint32
     ff__signals_release();
 }
 
-void ff__context_begin_launch(struct ff_context *context, uint32_t device, uint64_t identity,
-                              const struct ff_launch *what) {
+void ff__predicted_begin(struct ff_context *context, uint32_t device, uint64_t identity,
+                         const struct ff_launch *what, struct ff__predicted *predicted) {
     struct announced own, *left, *it;
     if (ff__context_is_inherited(context) || device >= context->config.devices)
         return;
     ff__hold_pass(&context->share.hold);
+    if (predicted)
+        predicted->begins(predicted);
     left = claim(context, what->operand_count);
     it = left ? left : &own;
-    it->launch = (struct ff__launch){
-        .tier = ff_tier_of_device(device), .begins = true, .identity = identity};
+    it->launch = (struct ff__launch){.tier = ff_tier_of_device(device),
+                                     .begins = true,
+                                     .identity = identity,
+                                     .prediction = predicted ? &predicted->what : NULL};
     ff__moved_name(&it->name, what->name);
     copy_operands(it, what->operands, what->strides, what->operand_count);
     if (left) {
@@ -156,14 +161,19 @@ void ff_launch_begin(struct ff_context *context, uint32_t device, uint64_t ident
                      size_t operand_count) {
     const struct ff_launch what = {
         .name = name, .operands = operands, .strides = strides, .operand_count = operand_count};
-    ff__context_begin_launch(context, device, identity, &what);
+    ff__predicted_begin(context, device, identity, &what, NULL);
 }
 
-void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity) {
-    const struct ff__launch launch = {.tier = ff_tier_of_device(device), .identity = identity};
+/* The end of a launch is left as news, too, unless somebody waits to hear what it has faulted on.
+ */
+void ff__predicted_end(struct ff_context *context, uint32_t device, uint64_t identity,
+                       struct ff__predicted *predicted) {
+    const struct ff__launch launch = {.tier = ff_tier_of_device(device),
+                                      .identity = identity,
+                                      .prediction = predicted ? &predicted->what : NULL};
     if (ff__context_is_inherited(context) || device >= context->config.devices)
         return;
-    struct announced *left = claim(context, 0);
+    struct announced *left = predicted ? NULL : claim(context, 0);
     if (left) {
         left->launch = launch;
         ff__inbox_put(&context->pipeline.inbox, left);
@@ -171,4 +181,10 @@ void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identit
     }
     ff__pipeline_launch(&context->pipeline, &launch);
     ff__context_record_launch(context, device, identity, NULL);
+    if (predicted)
+        predicted->ends(predicted);
+}
+
+void ff_launch_end(struct ff_context *context, uint32_t device, uint64_t identity) {
+    ff__predicted_end(context, device, identity, NULL);
 }

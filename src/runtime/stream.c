@@ -6,6 +6,7 @@
 #include "runtime/stream.h"
 
 #include "runtime/context.h"
+#include "runtime/predicted.h"
 
 #include "base/map.h"
 #include "base/signals.h"
@@ -22,6 +23,7 @@ struct queued_launch {
     struct queued_launch *next;
     struct ff_launch what;
     uint64_t identity;
+    struct ff__predicted *predicted;     /* NULL: nothing is */
     size_t taken, finished;              /* items */
     bool begun, quiet;                   /* quiet: nobody hears of it */
     _Alignas(max_align_t) char memory[]; /* arguments, operands, name, strides */
@@ -31,6 +33,7 @@ struct ff_stream {
     struct ff__workers *workers;
     struct ff_stream *next;
     struct queued_launch *first, *last;
+    struct ff__predicted *next_predicted; /* of the next launch; see ff__stream_expect() */
 };
 
 struct ff__workers {
@@ -41,6 +44,7 @@ struct ff__workers {
     struct ff__event done;
     struct ff_stream *streams; /* a ring; from the one whose turn it is */
     bool stop;
+    uint32_t running;  /* launches, quiet ones too */
     uint32_t numbered; /* workers that have taken their number */
     pthread_t threads[];
 };
@@ -62,14 +66,29 @@ static struct ff_stream *find_work(struct ff__workers *workers) {
     return stream;
 }
 
-static void announce(struct ff__workers *workers, struct queued_launch *launch, bool begins) {
+static void announce(struct ff__workers *workers, struct queued_launch *launch,
+                     struct ff__predicted *predicted, bool begins) {
     if (launch->quiet)
         return;
     if (begins)
-        ff__context_begin_launch(workers->context, workers->device, launch->identity,
-                                 &launch->what);
+        ff__predicted_begin(workers->context, workers->device, launch->identity, &launch->what,
+                            predicted);
     else
-        ff_launch_end(workers->context, workers->device, launch->identity);
+        ff__predicted_end(workers->context, workers->device, launch->identity, predicted);
+}
+
+/* A launch begins to run. Where others run, too, quiet ones among them, faults may be of any. */
+static void note_running(struct ff__workers *workers) {
+    FF__ASSERT(ff__lock_is_held(&workers->lock));
+    struct ff_stream *stream = workers->streams;
+    if (++workers->running == 1)
+        return;
+    do {
+        const struct queued_launch *launch = stream->first;
+        if (launch && launch->taken > 0 && launch->predicted)
+            ff__prediction_disturb(&launch->predicted->what);
+        stream = stream->next;
+    } while (stream != workers->streams);
 }
 
 /* Takes the finished launch off its stream. The lock is held; it is given up while the engine is
@@ -77,9 +96,12 @@ static void announce(struct ff__workers *workers, struct queued_launch *launch, 
 static void retire(struct ff__workers *workers, struct ff_stream *stream,
                    struct queued_launch *launch) {
     FF__ASSERT(ff__lock_is_held(&workers->lock));
+    struct ff__predicted *predicted = launch->predicted;
+    launch->predicted = NULL; /* its owner may free it at the end */
     ff__lock_release(&workers->lock);
-    announce(workers, launch, false);
+    announce(workers, launch, predicted, false);
     ff__lock_acquire(&workers->lock);
+    workers->running--;
     stream->first = launch->next;
     if (!stream->first)
         stream->last = NULL;
@@ -94,11 +116,13 @@ static void run_chunk(struct ff__workers *workers, struct ff_stream *stream, uin
     size_t items = left < launch->what.chunk ? left : launch->what.chunk;
     launch->taken += items;
     bool begins = first == 0;
+    if (begins)
+        note_running(workers);
     while (!begins && !launch->begun)
         ff__lock_wait(&workers->lock, &workers->work);
     ff__lock_release(&workers->lock);
     if (begins)
-        announce(workers, launch, true);
+        announce(workers, launch, launch->predicted, true);
     if (begins) {
         ff__lock_acquire(&workers->lock);
         launch->begun = true;
@@ -300,6 +324,10 @@ static int launch_held(struct ff_stream *stream, const struct ff_launch *what, b
     if (!launch)
         return -ENOMEM;
     launch->quiet = quiet;
+    if (!quiet) {
+        launch->predicted = stream->next_predicted;
+        stream->next_predicted = NULL;
+    }
     ff__lock_acquire(&workers->lock);
     if (stream->last)
         stream->last->next = launch;
@@ -309,6 +337,12 @@ static int launch_held(struct ff_stream *stream, const struct ff_launch *what, b
     pthread_cond_broadcast(&workers->work);
     ff__lock_release(&workers->lock);
     return 0;
+}
+
+struct ff__predicted *ff__stream_expect(struct ff_stream *stream, struct ff__predicted *next) {
+    struct ff__predicted *left = stream->next_predicted;
+    stream->next_predicted = next;
+    return left;
 }
 
 /* Signals are held off once, not for each lock that it takes. */

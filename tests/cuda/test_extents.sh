@@ -20,4 +20,9 @@ faults() {
     tr ',' '\n' <"$1" | sed -n 's/.*"faults": *\([0-9][0-9]*\)$/\1/p' | head -n 1
 }
 off=$(faults off.json) on=$(faults on.json)
+tr -d ' \n' <on.json |
+    grep -q '"kernel":"combine","launches":80,"known":80,.*"faults_outside":0,"brought' || {
+    echo "FAILED: what the launches access is not known, or not all"
+    exit 1
+}
 [ "$((on * 3))" -lt "$((off * 2))" ] || { echo "FAILED: $on faults instead of $off"; exit 1; }

@@ -99,6 +99,12 @@ static const char *client(const char *name) {
 
 #define RUN(program, ...) run(program, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
+static bool take_away(const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    return unlink(path) == 0;
+}
+
 /* Reads the summary and takes it away; it must be the only file that is left. */
 static json_t *summary(const char *name) {
     char path[4096];
@@ -114,7 +120,7 @@ static json_t *summary(const char *name) {
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (!root)
         fprintf(stderr, "%s:%d: %s\n", path, error.line, error.text);
-    CHECK(root && unlink(path) == 0);
+    CHECK(root && take_away(name));
     return root;
 }
 
@@ -141,7 +147,7 @@ static void test_json(void) {
     CHECK(RUN(client("maps"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json") == 0);
     CHECK(said_lines == 0);
     json_t *managed = summary("out.json");
-    CHECK(json_object_size(managed) == 37);
+    CHECK(json_object_size(managed) == 38);
     CHECK(says(managed, "mode", "managed") && says(managed, "system", "nvidia"));
     CHECK(integer(managed, "memory") == 4 << 20 && integer(managed, "devices") == 1);
     CHECK(json_is_string(json_object_get(managed, "description")));
@@ -203,23 +209,72 @@ static void test_fallbacks(void) {
     json_decref(root);
 }
 
+/* What came of launches of which all is known: nothing that was not predicted. PoCL's one thread
+ * has told the end of each before it takes up another command. */
+static void check_extents_by_kernel(const json_t *root, size_t kernels) {
+    const json_t *list = json_object_get(root, "extents"), *of;
+    json_int_t known = 0, orders = 0;
+    size_t i;
+    CHECK(json_array_size(list) == kernels);
+    json_array_foreach(list, i, of) {
+        CHECK(json_object_size(of) == 12);
+        CHECK(integer(of, "launches") >= integer(of, "known"));
+        CHECK(integer(of, "known") == integer(of, "alone"));
+        CHECK(integer(of, "faults_outside") == 0);
+        CHECK((integer(of, "predicted_bytes") > 0) == (integer(of, "known") > 0));
+        CHECK(integer(of, "orders") >= integer(of, "orders_dropped"));
+        CHECK(integer(of, "orders") > 0 || integer(of, "brought_bytes") == 0);
+        known += integer(of, "known");
+        orders += integer(of, "brought_for");
+    }
+    CHECK(known == integer(root, "launches_known"));
+    CHECK((orders > 0) == (kernels > 0));
+}
+
+/* Of slices of 1 MiB each. */
+static void check_slices(const json_t *root) {
+    const json_t *add = json_array_get(json_object_get(root, "extents"), 0);
+    CHECK(says(add, "kernel", "add"));
+    CHECK(integer(add, "launches") == 64 && integer(add, "known") == 64);
+    CHECK(integer(add, "predicted_bytes") == 64 << 20);
+    CHECK(integer(add, "faults") > 0);
+}
+
 /* `setting` and `test` go to preload_extents. Under `demand` all advice is what the working sets
  * ask for: pages came so, or the request was dropped, because the kernel was there first. */
-static void check_extents(const char *setting, const char *test, json_int_t known, bool asks) {
+static void check_extents(const char *setting, const char *test, json_int_t known, size_t kernels) {
     CHECK(RUN(client("extents"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json",
-              "FARFAULT_SYSTEM=demand", setting, test) == 0);
+              "FARFAULT_SYSTEM=demand", "POCL_MAX_PTHREAD_COUNT=1", setting, test) == 0);
     CHECK(said_lines == 0);
     json_t *root = summary("out.json");
     CHECK(integer(root, "launches_known") == known);
-    CHECK((integer(root, "prefetched_bytes") + integer(root, "advice_dropped") > 0) == asks);
+    CHECK((integer(root, "prefetched_bytes") + integer(root, "advice_dropped") > 0) ==
+          (kernels > 0));
+    check_extents_by_kernel(root, kernels);
+    if (kernels == 1)
+        check_slices(root);
     json_decref(root);
 }
 
 /* What launches access is known from sources, and where it is a slice of a buffer asked for. */
 static void test_extents(void) {
-    check_extents("FARFAULT_EXTENTS=off", "TEST_SLICES=1", 0, false);
-    check_extents("FARFAULT_EXTENTS=on", "TEST_SLICES=1", 64, true);
-    check_extents("FARFAULT_EXTENTS=on", "TEST=", 6, true);
+    check_extents("FARFAULT_EXTENTS=off", "TEST_SLICES=1", 0, 0);
+    check_extents("FARFAULT_EXTENTS=on", "TEST_SLICES=1", 64, 1);
+    check_extents("FARFAULT_EXTENTS=on", "TEST=", 6, 3);
+}
+
+/* Where each launch finds an empty device, and nothing is brought, it faults on what it accesses:
+ * all that was predicted, and nothing else. */
+static void test_touches(void) {
+    CHECK(RUN(client("extents"), "FARFAULT_REQUIRE=1", "FARFAULT_SUMMARY=out.json",
+              "FARFAULT_SYSTEM=demand", "POCL_MAX_PTHREAD_COUNT=1", "FARFAULT_EXTENTS=on",
+              "TEST_SLICES=1", "FARFAULT_TOUCHES=on", "FARFAULT_RECORD=run.trace") == 0);
+    CHECK(take_away("run.trace"));
+    json_t *root = summary("out.json"), *add = json_array_get(json_object_get(root, "extents"), 0);
+    CHECK(integer(add, "alone") == 64 && integer(add, "faults_outside") == 0);
+    CHECK(integer(add, "faults") * 4096 == integer(add, "predicted_bytes"));
+    CHECK(integer(add, "brought_for") == 0 && integer(add, "orders") == 0);
+    json_decref(root);
 }
 
 static void test_text(void) {
@@ -325,6 +380,7 @@ static void test_counts(void) {
     test_clock();
     test_fallbacks();
     test_extents();
+    test_touches();
     test_memory_calls();
 }
 

@@ -129,11 +129,11 @@ static CUresult run(CUstream stream, ff_kernel_fn function, size_t items, const 
 
 static CUresult launch(CUstream stream, const struct ff__cuda_command *command) {
     struct ff_error error;
-    ff__cuda_working_set_bring(command->kernel.function, stream, &command->kernel.launch);
-    return ff__cuda_result(ff__ptx_launch(ff__cuda_farfault(), stream->queue,
-                                          command->kernel.function->kernel, &command->kernel.launch,
-                                          &error),
-                           &error);
+    ff__cuda_working_set_predict(command->kernel.function, stream, &command->kernel.launch);
+    int code = ff__ptx_launch(ff__cuda_farfault(), stream->queue, command->kernel.function->kernel,
+                              &command->kernel.launch, &error);
+    ff__cuda_working_set_forget(stream);
+    return ff__cuda_result(code, &error);
 }
 
 static CUresult start_copy(CUstream stream, const struct ff__cuda_copy *copy) {

@@ -25,7 +25,7 @@ struct ff__translation *ff__extents_translation(const struct ff__extents *extent
 void ff__translation_wait(struct ff__translation *translation);
 
 /* The same for a launch of this grid with the arguments as they are, once that is done.
- * `launch->parameters` is filled in. False: nothing is to be brought. */
+ * `launch->parameters` is filled in. False: nothing is known. */
 bool ff__extents_find(struct ff__extents *extents, uint32_t device,
                       struct ff__ptx_extent_launch *launch, struct ff__bringing *out);
 

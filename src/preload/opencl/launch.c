@@ -10,7 +10,7 @@ struct watched_launch {
     bool passed; /* its beginning or its end, whichever came first; atomic */
     uint32_t device;
     struct ff__line_place place;
-    struct ff__bringing *order; /* NULL: nothing is brought before it begins */
+    struct ff__bringing *bringing; /* NULL: nothing is known of what it accesses */
     struct ff__kernel_uses uses;
 };
 
@@ -37,24 +37,36 @@ static void on_begin(struct ff__watch *watch) {
     struct watched_launch *launch = (struct watched_launch *)watch;
     struct ff_context *context = ff__context_if_open();
     ff__line_begin(&launch->place);
+    const struct ff__kernel_uses *uses = &launch->uses;
+    const struct ff_launch what = {.name = uses->name,
+                                   .operands = uses->operands,
+                                   .strides = uses->strides,
+                                   .operand_count = uses->count};
     if (__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) || !context)
         return;
-    if (launch->order)
-        ff__bring(launch->order);
-    ff_launch_begin(context, launch->device, launch->uses.identity, launch->uses.name,
-                    launch->uses.operands, launch->uses.strides, launch->uses.count);
+    if (launch->bringing)
+        ff__predicted_begin(context, launch->device, uses->identity, &what,
+                            &launch->bringing->predicted);
+    else
+        ff_launch_begin(context, launch->device, uses->identity, uses->name, uses->operands,
+                        uses->strides, uses->count);
 }
 
 static void on_end(struct ff__watch *watch) {
     struct watched_launch *launch = (struct watched_launch *)watch;
     struct ff_context *context = ff__context_if_open();
     ff__clock_mark();
-    if (__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) && context)
+    if (!__atomic_exchange_n(&launch->passed, true, __ATOMIC_ACQ_REL) || !context)
+        return;
+    if (launch->bringing)
+        ff__predicted_end(context, launch->device, launch->uses.identity,
+                          &launch->bringing->predicted);
+    else
         ff_launch_end(context, launch->device, launch->uses.identity);
 }
 
 static void forget(struct ff__watch *watch) {
-    free(((struct watched_launch *)watch)->order);
+    free(((struct watched_launch *)watch)->bringing);
     free(watch);
 }
 
@@ -86,14 +98,14 @@ static bool make_grid(const struct launch_request *request, struct ff__ptx_exten
     return true;
 }
 
-static struct ff__bringing *find_order(const struct launch_request *request, uint32_t device) {
+static struct ff__bringing *find_bringing(const struct launch_request *request, uint32_t device) {
     struct ff__ptx_extent_launch launch;
-    struct ff__bringing found, *order = NULL;
+    struct ff__bringing found, *bringing = NULL;
     if (ff__brings_working_sets() && make_grid(request, &launch) &&
         ff__kernel_bringing(request->kernel, device, &launch, &found) &&
-        (order = malloc(sizeof *order)))
-        *order = found;
-    return order;
+        (bringing = malloc(sizeof *bringing)))
+        *bringing = found;
+    return bringing;
 }
 
 /* NULL: farfault will not hear of it. */
@@ -108,7 +120,7 @@ static struct watched_launch *prepare(const struct launch_request *request) {
     identity = mix_sizes(identity, dimensions, request->offset);
     identity = mix_sizes(identity, dimensions, request->global);
     what.uses.identity = mix_sizes(identity, dimensions, request->local);
-    what.order = find_order(request, what.device);
+    what.bringing = find_bringing(request, what.device);
     return memcpy(launch, &what, sizeof what);
 }
 
