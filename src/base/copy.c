@@ -1,11 +1,11 @@
 #include "base/copy.h"
 
+#include "base/faster.h"
+
 #include <string.h>
 
-/* Pages side by side: as for sums. */
-#define STREAMS FF__SUM_STREAMS
-/* Lines of one page before the next stream's: enough to keep the memory's own pages open. */
-#define LINES 4
+#define STREAMS FF__SUM_STREAMS /* pages side by side: as for sums */
+#define LINES   4               /* as for sums */
 
 /* ---- x86-64: stores that bypass the caches ---- */
 
@@ -20,19 +20,34 @@ __attribute__((target("avx512f"))) static void copy_lines_avx512(char *to, const
         _mm512_stream_si512((void *)(to + i * 64), line[i]);
 }
 
-__attribute__((target("avx512f"))) static void copy_avx512(char *to, const char *from,
-                                                           uint32_t pages) {
+__attribute__((target("avx512f"))) static void copy_by_page_avx512(char *to, const char *from,
+                                                                   uint32_t pages) {
+    for (size_t at = 0; at < pages * (size_t)FF_PAGE_SIZE; at += 64)
+        _mm512_stream_si512((void *)(to + at), _mm512_load_si512((const void *)(from + at)));
+}
+
+__attribute__((target("avx512f"))) static void copy_side_by_side_avx512(char *to, const char *from,
+                                                                        uint32_t pages) {
     uint32_t page = 0;
     for (; page + STREAMS <= pages; page += STREAMS)
         for (size_t i = 0; i < FF_PAGE_SIZE; i += LINES * 64)
             for (size_t s = 0; s < STREAMS; s++)
                 copy_lines_avx512(to + (page + s) * (size_t)FF_PAGE_SIZE + i,
                                   from + (page + s) * (size_t)FF_PAGE_SIZE + i);
-    for (; page < pages; page++)
-        for (size_t i = 0; i < FF_PAGE_SIZE; i += LINES * 64)
-            copy_lines_avx512(to + page * (size_t)FF_PAGE_SIZE + i,
-                              from + page * (size_t)FF_PAGE_SIZE + i);
+    copy_by_page_avx512(to + page * (size_t)FF_PAGE_SIZE, from + page * (size_t)FF_PAGE_SIZE,
+                        pages - page);
+}
+
+/* Whole blocks are timed. */
+static void copy_avx512(char *to, const char *from, uint32_t pages) {
+    static struct ff__faster orders;
+    struct ff__piece piece = ff__faster_begin(&orders, pages == FF_BLOCK_PAGES);
+    if (piece.way == FF__BY_PAGE)
+        copy_by_page_avx512(to, from, pages);
+    else
+        copy_side_by_side_avx512(to, from, pages);
     _mm_sfence();
+    ff__faster_end(&orders, &piece);
 }
 
 __attribute__((target("avx"))) static void copy_avx(char *to, const char *from, uint32_t pages) {
@@ -87,11 +102,11 @@ static bool is_same_sum(const struct ff__sum *sum, const struct ff__sum *known) 
  * look later. Returns whether all had changed. */
 static bool copy_changed_pages(char *to, const char *from, uint32_t first, uint32_t count,
                                const struct ff_mask *compare, struct ff__sum *known, bool eager,
-                               struct ff_mask *copied) {
+                               enum ff__page_order order, struct ff_mask *copied) {
     struct ff__sum sums[STREAMS];
     uint32_t changed = 0;
     size_t offset = (size_t)first * FF_PAGE_SIZE;
-    ff__sum_pages(eager ? to + offset : NULL, from + offset, count, sums);
+    ff__sum_pages(order, eager ? to + offset : NULL, from + offset, count, sums);
     for (uint32_t i = 0; i < count; i++) {
         struct ff__sum *before = &known[first + i];
         bool same = ff_mask_test(compare, first + i) && is_same_sum(&sums[i], before);
@@ -110,16 +125,20 @@ static bool copy_changed_pages(char *to, const char *from, uint32_t first, uint3
 struct ff_mask ff__copy_changed(void *to, const void *from, const struct ff_mask *wanted,
                                 const struct ff_mask *compare,
                                 struct ff__sum sums[FF_BLOCK_PAGES]) {
+    static struct ff__faster orders; /* whole blocks are timed */
     struct ff_mask copied = {{0}}, certain = ff_mask_minus(wanted, compare);
+    struct ff__piece piece = ff__faster_begin(&orders, ff_mask_count(wanted) == FF_BLOCK_PAGES);
     bool eager = !ff_mask_empty(&certain);
     FF_MASK_FOR_EACH_RUN(wanted, run) {
         /* writes come in runs: after changed pages the next few are copied while they are
          * summed, in one pass over memory instead of two */
         for (uint32_t page = run.first; page < run.end; page += STREAMS) {
             uint32_t left = run.end - page, count = left < STREAMS ? left : STREAMS;
-            eager = copy_changed_pages(to, from, page, count, compare, sums, eager, &copied);
+            eager =
+                copy_changed_pages(to, from, page, count, compare, sums, eager, piece.way, &copied);
         }
     }
+    ff__faster_end(&orders, &piece);
     return copied;
 }
 
@@ -132,7 +151,7 @@ static void copy_compared_run(char *to, const char *from, struct ff_run run,
     for (uint32_t page = run.first; page < run.end; page += STREAMS) {
         uint32_t left = run.end - page, count = left < STREAMS ? left : STREAMS;
         size_t offset = (size_t)page * FF_PAGE_SIZE;
-        ff__sum_pages(to + offset, from + offset, count, sums);
+        ff__sum_pages(FF__BY_PAGE, to + offset, from + offset, count, sums);
         for (uint32_t i = 0; i < count; i++)
             if (is_same_sum(&sums[i], &known[page + i]))
                 ff_mask_set(same, page + i);

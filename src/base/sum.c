@@ -8,9 +8,6 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 
-/* Lines of one page before the next stream's: enough to keep the memory's own pages open. */
-#define LINES 4
-
 /* A word of memory of any type. */
 typedef uint64_t any_word __attribute__((may_alias));
 
@@ -60,21 +57,22 @@ AVX512 inline __m512i add_products_avx512(__m512i sum, __m512i pairs, const void
     return _mm512_add_epi64(sum, _mm512_mul_epu32(keyed, _mm512_srli_epi64(keyed, 32)));
 }
 
-/* Where `pages` is a constant, all is unrolled and the sums stay in registers: the fewer
- * instructions, the more lines the processor asks the memory for at once. */
-AVX512 inline __attribute__((always_inline)) void sum_side_by_side(char *to, const char *from,
-                                                                   uint32_t pages,
-                                                                   const struct ff__sum_keys *keys,
-                                                                   struct ff__sum *sums) {
+/* `lines` of one page before the next one's. Where both are constants, all is unrolled and the sums
+ * stay in registers: the fewer instructions, the more lines the processor asks the memory for at
+ * once. */
+AVX512 inline __attribute__((always_inline)) void sum_lines(char *to, const char *from,
+                                                            uint32_t pages, size_t lines,
+                                                            const struct ff__sum_keys *keys,
+                                                            struct ff__sum *sums) {
     __m512i low[FF__SUM_STREAMS], high[FF__SUM_STREAMS];
 #pragma GCC unroll 4
     for (size_t page = 0; page < pages; page++)
         low[page] = high[page] = _mm512_setzero_si512();
-    for (size_t at = 0; at < FF_PAGE_SIZE; at += LINES * 64) {
+    for (size_t at = 0; at < FF_PAGE_SIZE; at += lines * 64) {
 #pragma GCC unroll 4
         for (size_t page = 0; page < pages; page++) {
-#pragma GCC unroll 4
-            for (size_t i = at; i < at + LINES * 64; i += 64) {
+#pragma GCC unroll 8
+            for (size_t i = at; i < at + lines * 64; i += 64) {
                 const char *key = (const char *)keys->pair + i;
                 __m512i line = _mm512_load_si512((const void *)(from + page * FF_PAGE_SIZE + i));
                 if (to)
@@ -89,15 +87,24 @@ AVX512 inline __attribute__((always_inline)) void sum_side_by_side(char *to, con
         sums[page].low = add_up_avx512(low[page]);
         sums[page].high = add_up_avx512(high[page]);
     }
+}
+
+AVX512 void sum_by_page_avx512(char *to, const char *from, uint32_t pages,
+                               const struct ff__sum_keys *keys, struct ff__sum *sums) {
+    for (size_t page = 0; page < pages; page++)
+        sum_lines(to ? to + page * FF_PAGE_SIZE : NULL, from + page * FF_PAGE_SIZE, 1, 8, keys,
+                  &sums[page]);
     _mm_sfence();
 }
 
-AVX512 void sum_avx512(char *to, const char *from, uint32_t pages, const struct ff__sum_keys *keys,
-                       struct ff__sum *sums) {
+/* Four lines of a page at a time keep the memory's own pages open. */
+AVX512 void sum_side_by_side_avx512(char *to, const char *from, uint32_t pages,
+                                    const struct ff__sum_keys *keys, struct ff__sum *sums) {
     if (pages == FF__SUM_STREAMS)
-        sum_side_by_side(to, from, FF__SUM_STREAMS, keys, sums);
+        sum_lines(to, from, FF__SUM_STREAMS, 4, keys, sums);
     else
-        sum_side_by_side(to, from, pages, keys, sums);
+        sum_by_page_avx512(to, from, pages, keys, sums);
+    _mm_sfence();
 }
 
 AVX2 inline __m256i add_products_avx2(__m256i sum, __m256i pairs, const void *keys) {
@@ -130,8 +137,10 @@ AVX2 void sum_avx2(char *to, const char *from, uint32_t pages, const struct ff__
 size_t ff__sum_ways(ff__sum_way *ways[FF__SUM_WAYS]) {
     size_t count = 0;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f"))
-        ways[count++] = sum_avx512;
+    if (__builtin_cpu_supports("avx512f")) {
+        ways[count++] = sum_by_page_avx512;
+        ways[count++] = sum_side_by_side_avx512;
+    }
     if (__builtin_cpu_supports("avx2"))
         ways[count++] = sum_avx2;
 #endif
@@ -140,7 +149,7 @@ size_t ff__sum_ways(ff__sum_way *ways[FF__SUM_WAYS]) {
 }
 
 static pthread_once_t chosen = PTHREAD_ONCE_INIT;
-static ff__sum_way *fastest;
+static ff__sum_way *fastest[FF__ORDERS];
 static struct ff__sum_keys drawn;
 
 static bool draw_from_kernel(void *keys, size_t size) {
@@ -155,8 +164,9 @@ static bool draw_from_kernel(void *keys, size_t size) {
 
 static void choose(void) {
     ff__sum_way *ways[FF__SUM_WAYS];
-    ff__sum_ways(ways);
-    fastest = ways[0];
+    size_t count = ff__sum_ways(ways);
+    fastest[FF__BY_PAGE] = ways[0];
+    fastest[FF__SIDE_BY_SIDE] = ways[count == FF__SUM_WAYS];
     if (draw_from_kernel(&drawn, sizeof drawn))
         return;
     uint64_t seed = 1;
@@ -168,13 +178,14 @@ static void choose(void) {
         drawn.pair[i] = ff__random_next(&random);
 }
 
-void ff__sum_pages(void *to, const void *from, uint32_t pages, struct ff__sum *sums) {
+void ff__sum_pages(enum ff__page_order order, void *to, const void *from, uint32_t pages,
+                   struct ff__sum *sums) {
     pthread_once(&chosen, choose);
-    fastest(to, from, pages, &drawn, sums);
+    fastest[order](to, from, pages, &drawn, sums);
 }
 
 struct ff__sum ff__page_sum(const void *page) {
     struct ff__sum sum;
-    ff__sum_pages(NULL, page, 1, &sum);
+    ff__sum_pages(FF__BY_PAGE, NULL, page, 1, &sum);
     return sum;
 }

@@ -38,8 +38,8 @@ struct ff__sum {
     uint64_t low, high; /* the first and the second pass */
 };
 
-/* So many pages side by side keep as many of the hardware's prefetchers running, which stop at the
- * end of a page. */
+/* So many pages side by side keep as many of the hardware's prefetchers running, where these stop
+ * at the end of a page. */
 #define FF__SUM_STREAMS 4u
 /* Eight pairs: keys a whole cache line later are as good as those of the next pair, and aligned. */
 #define FF__SUM_SHIFT  8u
@@ -50,6 +50,10 @@ struct ff__sum_keys {
     _Alignas(64) uint64_t pair[FF__PAGE_WORDS + FF__SUM_SHIFT];
 };
 
+/* In which pages in a row are read. Which is faster depends on how the processor prefetches: by
+ * more than half, either way. */
+enum ff__page_order { FF__BY_PAGE, FF__SIDE_BY_SIDE, FF__ORDERS };
+
 struct ff__sum ff__page_sum(const void *page);
 
 /* Sums of pages in a row, at most FF__SUM_STREAMS. Copies them, too, unless `to` is NULL. All are
@@ -57,17 +61,18 @@ struct ff__sum ff__page_sum(const void *page);
  * where that is not to be had (an old kernel, a sandbox) from the 64 random bits of AT_RANDOM that
  * the kernel gives every program, expanded. Then the bound holds as far as xorshift64* looks like
  * chance. */
-void ff__sum_pages(void *to, const void *from, uint32_t pages, struct ff__sum *sums);
+void ff__sum_pages(enum ff__page_order order, void *to, const void *from, uint32_t pages,
+                   struct ff__sum *sums);
 
 /* ---- for tests ---- */
 
 typedef void ff__sum_way(char *to, const char *from, uint32_t pages,
                          const struct ff__sum_keys *keys, struct ff__sum *sums);
 
-#define FF__SUM_WAYS 3
+#define FF__SUM_WAYS 4
 
-/* The ways to find sums that this machine has, the fastest first; returns how many. All give the
- * same. */
+/* The ways to find sums that this machine has, the fastest first, or second; returns how many. All
+ * give the same. */
 size_t ff__sum_ways(ff__sum_way *ways[FF__SUM_WAYS]);
 
 #endif
