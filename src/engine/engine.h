@@ -50,6 +50,7 @@ struct ff__job {
     struct ff_mask faulted;   /* of the pages of `in` */
     struct ff_mask written;   /* of these, where `in` is a mapping: to be written to */
     struct ff_mask throttled; /* faulted pages that `in` leaves out for now, until retry_ns */
+    struct ff_mask there;     /* faulted pages that are there, as after a drop: replay them */
     struct ff_mask remote;    /* faulted pages that are now used from where they are: replay them */
     struct ff_fault_advice answer; /* of the policy to these faults, for ff__engine_fault_again() */
     bool asked;                    /* it has been given */

@@ -21,6 +21,7 @@ void ff__job_clear(struct ff__job *job) {
     ff_mask_clear(&job->in.left);
     ff_mask_clear(&job->faulted);
     ff_mask_clear(&job->throttled);
+    ff_mask_clear(&job->there);
     ff_mask_clear(&job->remote);
     ff_mask_clear(&job->written);
     job->in.mapped = false;
@@ -309,6 +310,7 @@ int ff__engine_fault_again(struct ff__engine *engine, uint64_t now_ns, struct ff
                    mapped = ff__mapped(engine, block);
     absent.faulted = ff_mask_minus(&group->faulted, &present);
     absent.faulted = ff_mask_minus(&absent.faulted, &mapped);
+    job->there = ff_mask_minus(&group->faulted, &absent.faulted);
     absent.written = ff_mask_and(&group->written, &absent.faulted);
     bool later = put_off(engine, &absent);
     if (ff_mask_empty(&absent.faulted)) {

@@ -185,6 +185,15 @@ static bool is_unserved(const struct ff__pipeline *pipeline, const struct ff_fau
     return !ff_mask_empty(&missed) && job->in.status != -ENOENT && !pipeline->stop;
 }
 
+/* Others of the group are yet to come, and their arrival does not let these threads go on. */
+static void replay_there(struct ff__pipeline *pipeline, struct ff_fault_group *group,
+                         const struct ff__job *job) {
+    if (ff_mask_empty(&job->there))
+        return;
+    pipeline->backend->replay(pipeline->self, group->block, &job->there);
+    group->faulted = ff_mask_minus(&group->faulted, &job->there);
+}
+
 /* One group, with the lock held. Returns the last job status, or negative errno. The policy is
  * asked once, and again if it throttles the faults of a thread that stays: those count as new when
  * their time has come. */
@@ -193,6 +202,8 @@ static int serve_one(struct ff__pipeline *pipeline, struct ff_fault_group *group
     for (ff__job_reset(job);;) {
         uint64_t now = ff__pipeline_now(pipeline);
         int status = ff__engine_fault_again(pipeline->engine, now, group, job);
+        if (status != FF__JOB_NONE)
+            replay_there(pipeline, group, job);
         switch (status) {
         case FF__JOB_RUN:
             if (!ff_mask_empty(&job->throttled) && !stay)

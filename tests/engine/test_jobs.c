@@ -185,6 +185,8 @@ static void test_fault_brings_pages(void **state) {
     assert_int_equal(engine.space.stats.spurious, 1);
     assert_int_equal(fault(block, 4, 7, &job), FF__JOB_RUN); /* the rest of the group */
     assert_int_equal(ff_mask_count(&job.in.pages), 2);
+    assert_int_equal(ff_mask_count(&job.there), 1);
+    assert_true(ff_mask_test(&job.there, 4));
     assert_false(job.in.whole);
     carry_out(&job);
     assert_int_equal(engine.space.stats.faults, 4);

@@ -137,6 +137,28 @@ static void test_another_worker_leads_meanwhile(void **state) {
     assert_true(both);
 }
 
+/* A thread that waits for a page that is there, as the program has dropped it, beside one that
+ * waits for a page that is not. */
+static void test_a_page_that_is_there_beside_one_that_is_not(void **state) {
+    (void)state;
+    const struct ff_mask second = ff_mask_of_page(4);
+    live_open(&live, &(struct live_shape){.system = "demand", .devices = 1, .chunks = 8});
+    assert_int_equal(live_add(&live, 512, 1), 0);
+    assert_int_equal(live_touch(&live, 0, 3, true), TOUCHED);
+    pthread_mutex_lock(&live.device->lock);
+    uint64_t replays = live.device->counts.replays;
+    fake_device_post(live.device, 0, 3, false);
+    fake_device_post(live.device, 0, 4, false);
+    pthread_mutex_unlock(&live.device->lock);
+    bool came = live_has_come(&live, 0, &second, 10 * UINT64_C(1000000000));
+    pthread_mutex_lock(&live.device->lock);
+    replays = live.device->counts.replays - replays;
+    pthread_mutex_unlock(&live.device->lock);
+    live_close(&live);
+    assert_true(came);
+    assert_int_equal(replays, 1);
+}
+
 /* ---- failing moves ---- */
 
 static void test_failing_moves_are_repeated(void **state) {
@@ -581,6 +603,7 @@ int main(void) {
         cmocka_unit_test(test_events_come_in_order),
         cmocka_unit_test(test_any_number_of_fault_workers),
         cmocka_unit_test(test_another_worker_leads_meanwhile),
+        cmocka_unit_test(test_a_page_that_is_there_beside_one_that_is_not),
         cmocka_unit_test(test_failing_moves_are_repeated),
         cmocka_unit_test(test_failing_prefetches_under_load),
         cmocka_unit_test(test_failed_prefetch_is_completed),

@@ -2,6 +2,7 @@
  * makes of it, and that a kernel that refuses or says what is not so costs samples alone. */
 #include <dirent.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "backend/soft/accessed.h"
 #include "base/random.h"
@@ -227,7 +228,7 @@ static void test_used_stays(void **state) {
     rwp_off();
 }
 
-/* ---- arrivals and evictions in between ---- */
+/* ---- arrivals, evictions and drops in between ---- */
 
 #define USERS  3u
 #define ROUNDS 6000u
@@ -250,7 +251,12 @@ static void *use_at_random(void *argument) {
         page += user->number;
         volatile unsigned char *at = user->data + page * PAGE + 9;
         CHECK(*at == held[page]);
-        *at = ++held[page];
+        if (i % 16 == 3) {
+            CHECK(madvise((void *)(uintptr_t)(at - 9), PAGE, MADV_DONTNEED) == 0);
+            held[page] = 0;
+        } else {
+            *at = ++held[page];
+        }
     }
     free(held);
     return NULL;
