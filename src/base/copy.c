@@ -7,6 +7,9 @@
 #define STREAMS FF__SUM_STREAMS /* pages side by side: as for sums */
 #define LINES   4               /* as for sums */
 
+/* Orders of pages. Copies of whole blocks are timed; for sums the same one is faster. */
+static struct ff__faster orders;
+
 /* ---- x86-64: stores that bypass the caches ---- */
 
 #if defined(__x86_64__)
@@ -38,9 +41,7 @@ __attribute__((target("avx512f"))) static void copy_side_by_side_avx512(char *to
                         pages - page);
 }
 
-/* Whole blocks are timed. */
 static void copy_avx512(char *to, const char *from, uint32_t pages) {
-    static struct ff__faster orders;
     struct ff__piece piece = ff__faster_begin(&orders, pages == FF_BLOCK_PAGES);
     if (piece.way == FF__BY_PAGE)
         copy_by_page_avx512(to, from, pages);
@@ -125,20 +126,17 @@ static bool copy_changed_pages(char *to, const char *from, uint32_t first, uint3
 struct ff_mask ff__copy_changed(void *to, const void *from, const struct ff_mask *wanted,
                                 const struct ff_mask *compare,
                                 struct ff__sum sums[FF_BLOCK_PAGES]) {
-    static struct ff__faster orders; /* whole blocks are timed */
     struct ff_mask copied = {{0}}, certain = ff_mask_minus(wanted, compare);
-    struct ff__piece piece = ff__faster_begin(&orders, ff_mask_count(wanted) == FF_BLOCK_PAGES);
+    enum ff__page_order order = ff__faster_begin(&orders, false).way;
     bool eager = !ff_mask_empty(&certain);
     FF_MASK_FOR_EACH_RUN(wanted, run) {
         /* writes come in runs: after changed pages the next few are copied while they are
          * summed, in one pass over memory instead of two */
         for (uint32_t page = run.first; page < run.end; page += STREAMS) {
             uint32_t left = run.end - page, count = left < STREAMS ? left : STREAMS;
-            eager =
-                copy_changed_pages(to, from, page, count, compare, sums, eager, piece.way, &copied);
+            eager = copy_changed_pages(to, from, page, count, compare, sums, eager, order, &copied);
         }
     }
-    ff__faster_end(&orders, &piece);
     return copied;
 }
 
