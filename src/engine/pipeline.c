@@ -17,7 +17,7 @@
 #define PROGRESS_NS                                                                                \
     10000000u /* a thread that waits for jobs to finish looks again this often, in case */
 #define TROUBLE_NS 1000000u /* between tries of what has failed */
-#define LEARNED_NS 240000u  /* ours: of serving faults is learned from at a time; six wake-ups */
+#define LEARNED_NS 240000u  /* ours: of serving faults is learned from at a time */
 
 /* ---- the lock ---- */
 
