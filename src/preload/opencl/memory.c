@@ -321,25 +321,27 @@ void ff__buffer_open(cl_mem handle) {
     pthread_mutex_unlock(&opening);
 }
 
-/* Faults of memory that is open cost several times as much, and to close or to open it evicts it
- * once. So a program that maps it again and again has it closed after twice as many times each. As
- * long as nothing was evicted there are few faults. */
-static bool is_worth_closing(struct buffer_entry *root) {
-    if (root->mapped > 0 || root->stays_open || ++root->unmapped <= root->patience ||
-        ff__host_is_empty(ff__context_if_open()))
-        return false;
+/* Faults of memory that is open cost several times as much, but to close and to open it evicts it.
+ * So each time it stays open for twice as many mappings as the last time. As long as nothing was
+ * evicted there are few faults, and nothing to gain. */
+static bool is_worth_closing(const struct buffer_entry *root) {
+    return !root->stays_open && root->unmapped > root->patience &&
+           !ff__host_is_empty(ff__context_if_open());
+}
+
+static void close_memory(struct buffer_entry *root) {
     root->unmapped = 0;
     root->patience = 2 * root->patience + 1;
-    return true;
+    ff_mem_hint(ff__context_if_open(), root->buffer.memory, 1, FF_HINT_KERNELS, 0);
 }
 
 void ff__buffer_unmapped(cl_mem handle) {
     pthread_mutex_lock(&opening);
     struct buffer_entry *root = find_root(handle);
-    if (root && root->mapped > 0) {
-        root->mapped--;
+    if (root && root->mapped > 0 && --root->mapped == 0) {
+        root->unmapped++;
         if (is_worth_closing(root))
-            ff_mem_hint(ff__context_if_open(), root->buffer.memory, 1, FF_HINT_KERNELS, 0);
+            close_memory(root);
     }
     pthread_mutex_unlock(&opening);
 }
