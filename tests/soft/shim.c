@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -106,6 +108,8 @@ int __real_ioctl(int fd, unsigned long request, void *argument);
 int __wrap_ioctl(int fd, unsigned long request, void *argument);
 int __real_madvise(void *area, size_t size, int advice);
 int __wrap_madvise(void *area, size_t size, int advice);
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 /* ---- moves and copies: both say how far they came ---- */
 
@@ -170,6 +174,22 @@ int __wrap_madvise(void *area, size_t size, int advice) {
     if (part > 0 && __real_madvise(area, part, advice))
         return -1;
     return fail(way->error);
+}
+
+/* ---- process_madvise: says how far it came, and fails only if that is nowhere ---- */
+
+static long fail_runs(long pidfd, const struct iovec *runs, long count, long advice,
+                      const struct shim_way *way, uint32_t share) {
+    long part = way->partial ? count * share / 1000 : 0;
+    return part > 0 ? __real_syscall(SYS_process_madvise, pidfd, (long)runs, part, advice, 0, 0)
+                    : fail(way->error);
+}
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
+    uint32_t share = 0;
+    const struct shim_way *way = number == SYS_process_madvise ? draw(&share) : NULL;
+    return way ? fail_runs(a, (const struct iovec *)b, c, d, way, share)
+               : __real_syscall(number, a, b, c, d, e, f);
 }
 
 /* ---- read ---- */

@@ -1,4 +1,5 @@
 #include "backend/soft/accessed.h"
+#include "backend/soft/drop.h"
 
 #include "base/descriptors.h"
 #include "base/error.h"
@@ -146,6 +147,7 @@ static int open_all(struct ff__soft *soft, const struct ff_config *config,
         status = ff__memory_init(&soft->memory, config, neighbours, &soft->uffd, error);
     if (!status && config->handler == FF_HANDLER_KERNELS) /* without it, memory is as all memory */
         ff__uffd_open_kernels(&soft->uffd, soft->memory.managed, soft->memory.size);
+    soft->can_drop = !status && soft->use_move && ff__drop_probe(&soft->uffd, soft->memory.zeros);
     soft->serves_itself = soft->uffd.sigbus || soft->uffd.kernels_fd >= 0;
     if (!status && ff__leases_init(&soft->leases, &soft->memory))
         status = ff__fail(error, -ENOMEM, "no memory for leases");

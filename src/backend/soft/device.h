@@ -6,7 +6,8 @@
  *          under the program's address. Smaller pieces come by UFFDIO_COPY, because a move costs a
  *          TLB shoot-down. Out: pages are moved to the device's staging area, which unmaps them
  *          atomically, and copied from there. The kernel moves no page that input or output has
- *          pinned: it stays, and another block is evicted.
+ *          pinned: it stays, and another block is evicted. Many single pages of what kernels alone
+ *          use, which nothing pins, leave in a cheaper way (drop.h).
  *   COPY   In: UFFDIO_COPY. Out: write-protect, copy, unmap; a thread that writes meanwhile waits,
  *          and then faults. For kernels without MOVE. Such an eviction cannot tell whether a page
  *          is pinned: what input that bypasses the page cache (O_DIRECT, io_uring) writes to it
@@ -59,6 +60,7 @@ struct ff__soft {
     uint32_t kernels_count; /* ranges that kernels alone use; atomic */
     bool serves_itself;     /* the program does: faults of all managed memory, or of a part of it */
     bool use_move;
+    bool can_drop;      /* pages can leave without moves (drop.h) */
     bool sees_uses;     /* the kernel says which pages are used (accessed.h); atomic */
     bool maps_remote;   /* pages can be used from the host */
     bool has_own_table; /* the device's threads have a table of descriptors of their own */

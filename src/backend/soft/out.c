@@ -1,5 +1,6 @@
-/* The way out: moved away from under the program (MOVE), or protected, copied and dropped (COPY).
- */
+/* The way out: moved away from under the program (MOVE), or protected, copied and dropped (COPY;
+ * with MOVE, pages of what kernels alone use). */
+#include "backend/soft/drop.h"
 #include "backend/soft/guests.h"
 
 #include "base/clock.h"
@@ -145,6 +146,17 @@ static int out_moved(struct ff__soft *soft, struct ff__move *move, uint64_t *end
     return status == -EINVAL ? -EBUSY : status; /* not alike: protected by the program */
 }
 
+static void out_dropped(struct ff__soft *soft, struct ff__move *move, uint64_t *end_ns) {
+    if (!ff__drop_pays(soft, move) || !ff__drop_begin(soft, move))
+        return;
+    struct ff_mask copied =
+        write_back(soft, move, &move->left, ff__soft_managed_at(soft, move->block, 0), end_ns);
+    struct ff_mask gone = ff__drop_end(soft, move);
+    copied = ff_mask_and(&copied, &gone);
+    move->copied = ff_mask_or(&move->copied, &copied);
+    move->left = ff_mask_minus(&move->left, &gone);
+}
+
 /* The host's sums are those of what the pages held before they were mapped. */
 static void forget_sums(struct ff__soft *soft, const struct ff__move *move) {
     ff__changes_begin_arrival(&soft->changes, move->block); /* a drop forgets them, too */
@@ -250,6 +262,7 @@ static int take_out(struct ff__soft *soft, struct ff__move *move, uint64_t *end_
     waiting = ff_mask_and(&waiting, &move->left);
     move->left = ff_mask_minus(&move->left, &gone);
     move->left = ff_mask_minus(&move->left, &waiting);
+    out_dropped(soft, move, end_ns);
     int status = move->mapped     ? out_mapped(soft, move)
                  : soft->use_move ? out_moved(soft, move, end_ns)
                                   : out_protected(soft, move, end_ns);
