@@ -78,6 +78,9 @@ struct ff_learn_hooks {
     void (*publish)(void *state, const struct ff_event *events, uint32_t count);
     /* The prefetcher's step, after new events: what to bring in next. NULL: nothing ahead. */
     void (*plan)(void *state, const struct ff_view *view, struct ff_advice_list *advice);
+    /* Whether anything is done at present with what is learned and planned. If not, that may come
+     * some milliseconds later, and take less time. NULL: it always is. */
+    bool (*is_used)(const void *state);
 };
 
 /* ---- a forecast of next uses ---- */

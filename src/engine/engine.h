@@ -349,6 +349,9 @@ struct ff__learning_step {
 /* Whether a policy learns from events. */
 bool ff__engine_learns(const struct ff__engine *engine);
 
+/* Whether what a policy learns is used at present, as far as is known. */
+bool ff__engine_uses_learning(const struct ff__engine *engine);
+
 /* Whether the next event finds room in the queue. A full queue drops events, and counts them, so
  * that faults never wait for learning. A launch must not be dropped: what follows it would be
  * learned as another kernel's. So before a launch is recorded, events are learned until the queue

@@ -99,6 +99,11 @@ void ff__engine_learn_all(struct ff__engine *engine) {
     }
 }
 
+bool ff__engine_uses_learning(const struct ff__engine *engine) {
+    const struct ff_learn_hooks *learning = engine->prefetch->learning;
+    return !learning || !learning->is_used || learning->is_used(engine->prefetch_state);
+}
+
 /* ---- planning ---- */
 
 void ff__engine_plan(struct ff__engine *engine, uint64_t now_ns, struct ff_advice_list *advice) {

@@ -21,8 +21,9 @@ void *ff__correlator_thread(void *argument) {
         ff__pipeline_lock(pipeline);
         ff__engine_publish(pipeline->engine, &step);
         pipeline->unplanned += step.count;
+        bool plans = pipeline->has_planner && ff__engine_uses_learning(pipeline->engine);
         ff__pipeline_unlock(pipeline);
-        if (pipeline->has_planner) /* without the lock: a wake-up takes longer than most steps */
+        if (plans) /* without the lock: a wake-up takes longer than most steps */
             pthread_cond_signal(&pipeline->learned);
         ff__pipeline_lock(pipeline);
     }

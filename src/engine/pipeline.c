@@ -17,7 +17,9 @@
 #define PROGRESS_NS                                                                                \
     10000000u /* a thread that waits for jobs to finish looks again this often, in case */
 #define TROUBLE_NS 1000000u /* between tries of what has failed */
-#define LEARNED_NS 240000u  /* ours: of serving faults is learned from at a time */
+/* Ours: of serving faults is learned from at a time; if what is learned is not used. */
+#define LEARNED_NS 240000u
+#define UNUSED_NS  4000000u
 
 /* ---- the lock ---- */
 
@@ -38,7 +40,8 @@ void ff__pipeline_unlock(struct ff__pipeline *pipeline) {
 static bool is_worth_learning(const struct ff__pipeline *pipeline) {
     const struct ff__queue *events = &pipeline->engine->events;
     uint64_t count = pipeline->has_learner ? events->capacity - ff__queue_room(events) : 0;
-    return count * pipeline->group_ns >= LEARNED_NS;
+    uint64_t least = ff__engine_uses_learning(pipeline->engine) ? LEARNED_NS : UNUSED_NS;
+    return count > 0 && count * pipeline->group_ns >= least;
 }
 
 void ff__pipeline_notify(struct ff__pipeline *pipeline) {

@@ -131,7 +131,7 @@ void ff__pipeline_trim(struct ff__pipeline *pipeline, uint32_t tier) {
  * As long as nothing has left the devices there is nothing to bring back, and a wake-up takes
  * longer than a launch. */
 static bool is_urgent(const struct ff__engine *engine) {
-    return engine->space.stats.evictions > 0 ||
+    return (engine->space.stats.evictions > 0 && ff__engine_uses_learning(engine)) ||
            ff__queue_room(&engine->events) < engine->events.capacity / 2;
 }
 

@@ -38,6 +38,7 @@ static void test_learning_under_load(void **state) {
 static struct {
     sem_t begun, go_on;
     bool waits;
+    bool is_used; /* atomic */
     uint32_t launches;
 } ponder;
 
@@ -53,7 +54,12 @@ static void ponder_learn(void *policy_state, const struct ff_event *events, uint
         ;
 }
 
-static const struct ff_learn_hooks pondering = {.learn = ponder_learn};
+static bool ponder_is_used(const void *policy_state) {
+    (void)policy_state;
+    return __atomic_load_n(&ponder.is_used, __ATOMIC_RELAXED);
+}
+
+static const struct ff_learn_hooks pondering = {.learn = ponder_learn, .is_used = ponder_is_used};
 
 static const struct ff_prefetch_policy ponder_policy = {
     .base = {.name = "ponder", .summary = "learns for long", .api = FF_POLICY_API},
@@ -63,7 +69,7 @@ static const struct ff_prefetch_policy ponder_policy = {
 /* Opens with one range, one fault of which is being learned from. */
 static void open_pondering(void) {
     ponder.launches = 0;
-    ponder.waits = true;
+    ponder.waits = ponder.is_used = true;
     assert_int_equal(sem_init(&ponder.begun, 0, 0) | sem_init(&ponder.go_on, 0, 0), 0);
     live_open(&live,
               &(struct live_shape){.system = "demand:prefetch=ponder", .devices = 1, .chunks = 4});
@@ -71,6 +77,13 @@ static void open_pondering(void) {
     assert_int_equal(live_touch(&live, 0, 0, true), TOUCHED);
     while (sem_wait(&ponder.begun))
         ;
+}
+
+static void wait_for_learning(void) {
+    ff__lock_acquire(&live.pipeline.lock);
+    while (!ff__queue_empty(&live.engine.events))
+        ff__pipeline_sleep(&live.pipeline, &live.pipeline.room, 1000000);
+    ff__lock_release(&live.pipeline.lock);
 }
 
 static void close_pondering(void) {
@@ -118,13 +131,35 @@ static void test_launches_wait_for_learning(void **state) {
                      TOUCHED); /* which does not keep faults waiting */
     sem_post(&ponder.go_on);
     pthread_join(launcher, NULL);
+    wait_for_learning();
     ff__lock_acquire(&live.pipeline.lock);
-    while (!ff__queue_empty(&live.engine.events))
-        ff__pipeline_sleep(&live.pipeline, &live.pipeline.room, 1000000);
     assert_int_equal(live.engine.space.stats.events_dropped, 1); /* the fault */
     ff__lock_release(&live.pipeline.lock);
     close_pondering();
     assert_int_equal(ponder.launches, LAUNCHES_OF_ONE);
+}
+
+static bool next_is_urgent(bool is_used, uint32_t block) {
+    __atomic_store_n(&ponder.is_used, is_used, __ATOMIC_RELAXED);
+    assert_int_equal(live_touch(&live, block, 0, true), TOUCHED);
+    return __atomic_load_n(&live.pipeline.is_urgent, __ATOMIC_RELAXED);
+}
+
+/* Where what is learned is not used, launches need not wait for a lock, and are learned later. */
+static void test_learning_that_is_not_used(void **state) {
+    (void)state;
+    open_pondering();
+    sem_post(&ponder.go_on);
+    assert_int_equal(launch_live(1, 1, true), 0);
+    for (uint32_t block = 1; block < 8; block++) /* until some have left */
+        assert_int_equal(live_touch(&live, block, 0, true), TOUCHED);
+    assert_true(next_is_urgent(true, 0));
+    assert_false(next_is_urgent(false, 1));
+    assert_int_equal(launch_live(1, 1, true), 0);
+    assert_true(next_is_urgent(true, 2));
+    wait_for_learning();
+    close_pondering();
+    assert_int_equal(ponder.launches, 2);
 }
 
 /* ---- while all changes ---- */
@@ -172,6 +207,7 @@ int main(void) {
         cmocka_unit_test(test_learning_under_load),
         cmocka_unit_test(test_faults_do_not_wait_for_learning),
         cmocka_unit_test(test_launches_wait_for_learning),
+        cmocka_unit_test(test_learning_that_is_not_used),
         cmocka_unit_test(test_learning_while_all_changes),
     };
     rogues_register();

@@ -220,6 +220,14 @@ static void plan(void *state, const struct ff_view *view, struct ff_advice_list 
     advice->count = kept;
 }
 
+static bool is_used(const void *state) {
+    const struct auto_prefetch *self = state;
+    for (uint32_t tier = 0; tier < FF_TIERS_MAX; tier++)
+        if (self->devices[tier].way == AHEAD)
+            return true;
+    return false;
+}
+
 /* ---- the forecast: there is one only while it is followed, and not of a launch that nothing has
  * been learned of ---- */
 
@@ -285,7 +293,8 @@ static bool report(const void *state, uint32_t index, struct ff_finding *finding
 
 static const struct ff_forecast_hooks forecast_hooks = {
     .next_uses = next_uses, .now = now, .retractions = retractions};
-static const struct ff_learn_hooks learning = {.publish = publish, .plan = plan};
+static const struct ff_learn_hooks learning = {
+    .publish = publish, .plan = plan, .is_used = is_used};
 static const struct ff_access_hooks accesses = {.on_access = on_access, .remote_only = true};
 
 const struct ff_prefetch_policy ff__prefetch_auto = {
