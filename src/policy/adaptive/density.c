@@ -9,11 +9,11 @@
 /* Ours, all of them. */
 /* times that a block comes back during a launch before it can be a witness */
 #define OFTEN        3u
-#define WITNESS_PART 4u  /* a witness may cost this part of what its block has cost whole */
-#define PART         4u  /* this part of a device's memory is counted: see latest_there() */
-#define LATEST_LEAST 2u  /* blocks of that part, at least: one, and the one before it */
-#define DENSE        2u  /* if more leaves of a witness are used whole, all that are used come so */
-#define ALONG        16u /* so many pages that come along with a fault cost as much as a fault */
+#define WITNESS_PART 4u /* a witness may cost this part of what its block has cost whole */
+#define PART         4u /* this part of a device's memory is counted: see latest_there() */
+#define LATEST_LEAST 2u /* blocks of that part, at least: one, and the one before it */
+#define DENSE        2u /* if more leaves of a witness are used whole, all that are used come so */
+#define ALONG        4u /* so many pages that come along with a fault cost as much as a fault */
 
 void ff__density_start(struct ff__density *density, void *blocks, size_t block_stride, void *ranges,
                        size_t range_stride) {
@@ -67,11 +67,13 @@ static uint32_t full_leaves(const struct ff__density_block *block,
 }
 
 /* What a witness may cost until it comes whole, in pages: a quarter of what it has cost as a whole
- * block before, and at least as much as one. */
+ * block before, and at least as much as one. Where there is one because blocks of the range have
+ * cost as much as all its pages would, its own has cost as much as its pages. */
 static uint32_t witness_limit(const struct ff__density_range *range,
                               const struct ff__density_block *block,
                               const struct ff__density_break_even *break_even) {
-    uint32_t times = block->times >> range->failed_stays;
+    uint32_t often = block->is_across ? FF_BLOCK_PAGES / break_even->pages : block->times;
+    uint32_t times = often >> range->failed_stays;
     return break_even->pages * (times > WITNESS_PART ? times : WITNESS_PART) / WITNESS_PART;
 }
 
@@ -134,6 +136,7 @@ static enum ff__grain grain_of(struct ff__density *density, struct ff__density_r
     bool between = is_between_launches(density);
     block->is_witness = range->grain != FF__GRAIN_PAGE && !between && (first || often) &&
                         ff__density_next_witness(density, view, group->tier, range, often);
+    block->is_across = !often;
     if (block->is_witness)
         forget_use(block);
     if (block->is_witness || (range->grain == FF__GRAIN_PAGE && !between))

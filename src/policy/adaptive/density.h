@@ -57,6 +57,7 @@ struct ff__density_block {
     uint32_t used;       /* pages of this visit: faulted on, or brought along with those */
     uint32_t cost;       /* of all that has come in this visit, in faults on pages */
     bool is_witness;     /* it comes in pages to show how much of it is used */
+    bool is_across;      /* whether these would stay from launch to launch; not: whether they pay */
     bool is_full;        /* all of it has been brought after all */
 };
 
