@@ -184,13 +184,15 @@ static bool take(struct ff__engine *engine, struct ff_evict_request *request,
 /* ---- the end of a job ---- */
 
 /* Of a split block, which lies or lay at `at`. The leaves that lie under its resident pages are the
- * block's, also if the job has passed them on, and no others. */
+ * block's, also if the job has passed them on, and no others. `all_came`: all that have slots are
+ * resident. */
 static void settle(struct ff__engine *engine, uint32_t block, struct ff__place at,
-                   const struct ff_mask *resident) {
+                   const struct ff_mask *resident, bool all_came) {
     uint32_t tier = at.tier;
     struct ff__frames *frames = &engine->space.frames[tier];
-    uint32_t used = at.frame == FF__SPLIT_PAGES ? ff__frames_keep(frames, block, resident)
-                                                : ff__leaves_of(resident);
+    uint32_t used = at.frame != FF__SPLIT_PAGES ? ff__leaves_of(resident)
+                    : all_came                  ? ff__leaves_of(&frames->places[block].used)
+                                                : ff__frames_keep(frames, block, resident);
     for (uint32_t leaf = 0; leaf < FF_CHUNK_LEAVES; leaf++) {
         uint32_t *place = ff__frames_leaf(frames, block, leaf), frame = *place - 1;
         if (*place == 0)
@@ -209,14 +211,14 @@ static void settle(struct ff__engine *engine, uint32_t block, struct ff__place a
 
 static void left(struct ff__engine *engine, const struct ff__move *out) {
     settle(engine, out->block, out->from,
-           ff_view_resident(&engine->view, out->from.tier, out->block));
+           ff_view_resident(&engine->view, out->from.tier, out->block), false);
 }
 
 static void arrived(struct ff__engine *engine, const struct ff__job *job) {
     const struct ff__move *in = &job->in;
     struct ff_mask resident =
         ff_mask_or(ff_view_resident(&engine->view, in->to.tier, in->block), &in->pages);
-    settle(engine, in->block, in->to, &resident);
+    settle(engine, in->block, in->to, &resident, ff_mask_empty(&in->left));
 }
 
 const struct ff__allocator ff__leaf_allocator = {
