@@ -17,6 +17,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,50 @@ double seconds_since(uint64_t start) {
     return (double)(ff__clock_ns() - start) * 1e-9;
 }
 
+/* ---- single pages that leave ---- */
+
+static void *compute(void *stop) {
+    while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED))
+        ;
+    return NULL;
+}
+
+/* Every third page comes; microseconds in which those of a block leave. */
+static double evict_apart(struct ff_context *context, char *data, size_t size) {
+    for (size_t at = 0; at < size; at += 3 * FF_PAGE_SIZE)
+        data[at]++;
+    uint64_t start = ff__clock_ns();
+    ff_mem_hint(context, data, size, FF_HINT_EVICT, 0);
+    return seconds_since(start) * 1e6 / (double)(size / FF_BLOCK_SIZE);
+}
+
+/* Memory that kernels alone use beside other memory, whose pages leave by moves, while another
+ * thread computes. */
+static void bench_apart(void) {
+    size_t size = 64 * MB;
+    struct ff_context *context = open_context("demand", 2 * size, FF_HANDLER_KERNELS);
+    char *other = alloc_managed(context, size);
+    void *data = NULL;
+    bool stop = false;
+    pthread_t computing;
+    if (ff_mem_alloc_for_kernels(context, size, &data) ||
+        pthread_create(&computing, NULL, compute, &stop)) {
+        fprintf(stderr, "farfault-bench: no memory for kernels, or no thread\n");
+        exit(1);
+    }
+    struct series leaving = {.count = 0};
+    for (int run = -1; run < bench.runs; run++) {
+        double by_moves = evict_apart(context, other, size);
+        double at_once = evict_apart(context, data, size);
+        if (run >= 0)
+            series_add(&leaving, at_once, by_moves);
+    }
+    report("migrate.apart", "us", &leaving);
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    pthread_join(computing, NULL);
+    ff_close(context);
+}
+
 /* ---- bulk migration ---- */
 
 /* Prefetches everything to the device and waits until it is there. */
@@ -125,6 +170,7 @@ static void bench_migration(void) {
     report("migrate.in.uffdio_copy", "GB/s", &in_copy);
     report("migrate.out", "GB/s", &out);
     ff_close(context);
+    bench_apart();
 }
 
 /* ---- a cyclic scan over too little memory ---- */
