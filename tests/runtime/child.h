@@ -60,6 +60,12 @@ static inline unsigned char *child_alloc(struct ff_context *context, size_t size
     return pointer;
 }
 
+static inline unsigned char *child_alloc_for_kernels(struct ff_context *context, size_t size) {
+    void *pointer = NULL;
+    CHECK(ff_mem_alloc_for_kernels(context, size, &pointer) == 0);
+    return pointer;
+}
+
 static inline void child_evict(struct ff_context *context, const void *pointer, size_t size) {
     CHECK(ff_mem_hint(context, pointer, size, FF_HINT_EVICT, 0) == 0);
 }

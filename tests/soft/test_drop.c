@@ -1,12 +1,11 @@
 /* Pages of what kernels alone use leave all at once (soft/drop.h): nothing is lost, also where the
  * kernel refuses, drops a part, or finds that the program has changed such memory after all. */
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "base/wrap.h"
-#include "runtime/child.h"
+#include "soft/runners.h"
 
 #define BUDGET (4 * MB)
 #define SIZE   (3 * MB)
@@ -46,12 +45,6 @@ static bool kernel_can(void) {
 
 /* ---- the memory ---- */
 
-static unsigned char *alloc_for_kernels(struct ff_context *context, size_t size) {
-    void *pointer = NULL;
-    CHECK(ff_mem_alloc_for_kernels(context, size, &pointer) == 0);
-    return pointer;
-}
-
 static void fill(unsigned char *data, unsigned first) {
     for (size_t at = 0; at < SIZE; at += STRIDE)
         data[at] = data[at + PAGE - 1] = (unsigned char)(first + at / PAGE);
@@ -90,7 +83,7 @@ static long come_and_go(struct ff_context *context, unsigned char *data, unsigne
 static void leave(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
-    unsigned char *data = alloc_for_kernels(context, SIZE);
+    unsigned char *data = child_alloc_for_kernels(context, SIZE);
     CHECK((come_and_go(context, data, 1) > 0) == (moves(config) && kernel_can()));
     CHECK(ff_mem_free(context, data) == 0);
     CHECK(come_and_go(context, child_alloc(context, SIZE), 2) == 0);
@@ -100,7 +93,7 @@ static void leave(const struct ff_config *config, const void *argument) {
 static void refuse(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
-    unsigned char *data = alloc_for_kernels(context, SIZE);
+    unsigned char *data = child_alloc_for_kernels(context, SIZE);
     refused = MADV_POPULATE_READ;
     CHECK(come_and_go(context, data, 1) == 0);
     refused = MADV_DONTNEED;
@@ -115,7 +108,7 @@ static void refuse(const struct ff_config *config, const void *argument) {
 static void change(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
-    unsigned char *data = alloc_for_kernels(context, SIZE);
+    unsigned char *data = child_alloc_for_kernels(context, SIZE);
     fill(data, 1);
     CHECK(madvise(data + 3 * STRIDE, PAGE, MADV_DONTNEED) == 0);
     child_evict(context, data, SIZE);
@@ -130,44 +123,17 @@ static void change(const struct ff_config *config, const void *argument) {
 
 /* ---- while kernels write ---- */
 
-struct runner {
-    pthread_t thread;
-    unsigned char *data;
-    const bool *stop;
-    unsigned number;
-};
-
-/* Each has a byte of each page, and counts in it. */
-static void *run(void *argument) {
-    struct runner *runner = argument;
-    unsigned char count = 0;
-    do {
-        for (size_t at = runner->number; at < SIZE; at += STRIDE) {
-            CHECK(runner->data[at] == count);
-            runner->data[at]++;
-        }
-        count++;
-    } while (!__atomic_load_n(runner->stop, __ATOMIC_RELAXED));
-    return NULL;
-}
-
 static void write_meanwhile(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
-    bool stop = false;
-    struct runner runners[4];
-    unsigned char *data = alloc_for_kernels(context, SIZE);
-    for (unsigned i = 0; i < 4; i++) {
-        runners[i] = (struct runner){.data = data, .stop = &stop, .number = i};
-        CHECK(pthread_create(&runners[i].thread, NULL, run, &runners[i]) == 0);
-    }
+    struct runners runners;
+    unsigned char *data = child_alloc_for_kernels(context, SIZE);
+    runners_start(&runners, data, SIZE, STRIDE);
     for (unsigned i = 0; i < 100; i++) {
         usleep(1000);
         ff_mem_hint(context, data + i % 3 * MB, MB, FF_HINT_EVICT, 0);
     }
-    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < 4; i++)
-        CHECK(pthread_join(runners[i].thread, NULL) == 0);
+    runners_stop(&runners);
     CHECK((__atomic_load_n(&dropped, __ATOMIC_RELAXED) > 0) == (moves(config) && kernel_can()));
     child_close(context);
 }

@@ -2,21 +2,14 @@
  * them, system calls fail there while the program has not said that it wants them, and nothing is
  * lost when it does, nor when it takes that back. All other memory is as ever. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "base/wrap.h"
-#include "runtime/child.h"
+#include "soft/runners.h"
 
 #define BUDGET (4 * MB)
 #define SIZE   (8 * MB)
-
-static unsigned char *alloc_for_kernels(struct ff_context *context, size_t size) {
-    void *pointer = NULL;
-    CHECK(ff_mem_alloc_for_kernels(context, size, &pointer) == 0);
-    return pointer;
-}
 
 static void open_it(struct ff_context *context, const void *pointer) {
     CHECK(ff_mem_hint(context, pointer, 1, FF_HINT_SYSTEM_CALLS, 0) == 0);
@@ -54,8 +47,9 @@ static ssize_t read_into(unsigned char *page) {
 static void use(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
-    unsigned char *kernels = alloc_for_kernels(context, SIZE), *any = child_alloc(context, SIZE);
-    unsigned char *small = alloc_for_kernels(context, PAGE);
+    unsigned char *kernels = child_alloc_for_kernels(context, SIZE),
+                  *any = child_alloc(context, SIZE);
+    unsigned char *small = child_alloc_for_kernels(context, PAGE);
     CHECK(read_into(any) == PAGE && read_into(small) == PAGE); /* both are absent */
     CHECK(read_into(kernels) < 0 && errno == EFAULT);
     fill(kernels, SIZE, 1);
@@ -117,7 +111,7 @@ WRAP(long, syscall, long number, long a, long b, long c, long d, long e) {
 static void cannot_change(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
-    unsigned char *data = alloc_for_kernels(context, SIZE);
+    unsigned char *data = child_alloc_for_kernels(context, SIZE);
     fill(data, SIZE, 4);
     for (unsigned i = 0; i < 2; i++) {
         enum ff_hint hint = i == 0 ? FF_HINT_SYSTEM_CALLS : FF_HINT_KERNELS;
@@ -146,7 +140,8 @@ static void reuse(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
     for (unsigned i = 0; i < 20; i++) {
-        unsigned char *data = i % 2 ? child_alloc(context, SIZE) : alloc_for_kernels(context, SIZE);
+        unsigned char *data =
+            i % 2 ? child_alloc(context, SIZE) : child_alloc_for_kernels(context, SIZE);
         if (i % 4 == 2 || i % 8 == 4)
             open_it(context, data);
         if (i % 8 == 4)
@@ -171,7 +166,7 @@ static void many(const struct ff_config *config, const void *argument) {
     larger.check = false; /* of so many ranges it would take minutes */
     struct ff_context *context = child_open(&larger);
     for (unsigned i = 0; i < MANY; i++) {
-        ranges[i] = (i % 4 ? alloc_for_kernels : child_alloc)(context, 16 * PAGE);
+        ranges[i] = (i % 4 ? child_alloc_for_kernels : child_alloc)(context, 16 * PAGE);
         ranges[i][PAGE] = (unsigned char)i;
     }
     for (unsigned i = 0; i < MANY; i++) {
@@ -183,38 +178,13 @@ static void many(const struct ff_config *config, const void *argument) {
 
 /* ---- while kernels run ---- */
 
-struct runner {
-    pthread_t thread;
-    unsigned char *data;
-    const bool *stop;
-    unsigned number;
-};
-
-/* Each has a byte of each page, and counts in it. */
-static void *run(void *argument) {
-    struct runner *runner = argument;
-    unsigned char count = 0;
-    do {
-        for (size_t at = runner->number; at < SIZE; at += PAGE) {
-            CHECK(runner->data[at] == count);
-            runner->data[at]++;
-        }
-        count++;
-    } while (!__atomic_load_n(runner->stop, __ATOMIC_RELAXED));
-    return NULL;
-}
-
 /* Threads that wait for a page while the memory changes find it, and so do those that come then. */
 static void change_meanwhile(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
-    bool stop = false;
-    struct runner runners[4];
-    unsigned char *data = alloc_for_kernels(context, SIZE);
-    for (unsigned i = 0; i < 4; i++) {
-        runners[i] = (struct runner){.data = data, .stop = &stop, .number = i};
-        CHECK(pthread_create(&runners[i].thread, NULL, run, &runners[i]) == 0);
-    }
+    struct runners runners;
+    unsigned char *data = child_alloc_for_kernels(context, SIZE);
+    runners_start(&runners, data, SIZE, PAGE);
     for (unsigned i = 0; i < 20; i++) {
         usleep(5000);
         open_it(context, data);
@@ -222,9 +192,7 @@ static void change_meanwhile(const struct ff_config *config, const void *argumen
         close_it(context, data);
     }
     usleep(5000);
-    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < 4; i++)
-        CHECK(pthread_join(runners[i].thread, NULL) == 0);
+    runners_stop(&runners);
     child_close(context);
 }
 
@@ -232,8 +200,8 @@ static void change_meanwhile(const struct ff_config *config, const void *argumen
 static void move_away(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
-    unsigned char *data = alloc_for_kernels(context, SIZE),
-                  *other = alloc_for_kernels(context, SIZE);
+    unsigned char *data = child_alloc_for_kernels(context, SIZE),
+                  *other = child_alloc_for_kernels(context, SIZE);
     fill(other, SIZE, 6);
     void *to = mmap(NULL, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(to != MAP_FAILED);
@@ -249,7 +217,7 @@ static void move_away(const struct ff_config *config, const void *argument) {
 static void close_all(const struct ff_config *config, const void *argument) {
     (void)argument;
     struct ff_context *context = child_open(config);
-    unsigned char *data = alloc_for_kernels(context, SIZE);
+    unsigned char *data = child_alloc_for_kernels(context, SIZE);
     fill(data, SIZE, 3);
     CHECK(close_range(3, ~0U, 0) == 0);
     CHECK(is_filled(data, SIZE, 3));

@@ -256,18 +256,12 @@ static void give_hints(struct worker *worker) {
 
 /* ---- ranges and launches ---- */
 
-static unsigned char *alloc_for_kernels(struct ff_context *context, size_t size) {
-    void *pointer = NULL;
-    CHECK(ff_mem_alloc_for_kernels(context, size, &pointer) == 0);
-    return pointer;
-}
-
 /* A range that lives shortly, must start with zeros, and keeps what is written. */
 static void use_short_range(struct worker *worker) {
     struct ff_context *context = worker->shared->context;
     size_t size = PAGE + below(worker, 3 * MB), wrong = 0;
     unsigned char *data =
-        below(worker, 2) ? child_alloc(context, size) : alloc_for_kernels(context, size);
+        below(worker, 2) ? child_alloc(context, size) : child_alloc_for_kernels(context, size);
     unsigned char mark = (unsigned char)(1 + worker->number);
     for (size_t at = 0; at < size; at += PAGE)
         wrong += data[at] != 0;
@@ -376,8 +370,8 @@ static void stress(const struct ff_config *config, const void *argument) {
     static struct worker workers[THREADS];
     const unsigned *failing = argument;
     struct shared shared = {.context = child_open(config), .config = config};
-    shared.slots = (void *)alloc_for_kernels(shared.context, SLOTS * SLOT);
-    shared.chunks = alloc_for_kernels(shared.context, CHUNKS * CHUNK);
+    shared.slots = (void *)child_alloc_for_kernels(shared.context, SLOTS * SLOT);
+    shared.chunks = child_alloc_for_kernels(shared.context, CHUNKS * CHUNK);
     shared.is_alone = config->handler == FF_HANDLER_SIGBUS || config->handler == FF_HANDLER_KERNELS;
     if (*failing)
         shim_random(config->seed, *failing);
