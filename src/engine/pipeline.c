@@ -41,7 +41,7 @@ static bool is_worth_learning(const struct ff__pipeline *pipeline) {
     const struct ff__queue *events = &pipeline->engine->events;
     uint64_t count = pipeline->has_learner ? events->capacity - ff__queue_room(events) : 0;
     uint64_t least = ff__engine_uses_learning(pipeline->engine) ? LEARNED_NS : UNUSED_NS;
-    return count > 0 && count * pipeline->group_ns >= least;
+    return count * pipeline->group_ns >= least;
 }
 
 void ff__pipeline_notify(struct ff__pipeline *pipeline) {

@@ -35,7 +35,7 @@ static char *window_of(const struct ff__soft *soft, const struct ff__move *move)
 }
 
 /* To protect and to open a block again costs a tenth of a microsecond for each page that is there,
- * both times; a move costs two, twenty if other threads compute. */
+ * both times; a move costs two, ten if other threads compute. */
 static bool is_less(const struct ff__soft *soft, const struct ff__move *move) {
     struct ff_mask present = ff__block_present(soft->space, move->block);
     uint32_t runs = 0;

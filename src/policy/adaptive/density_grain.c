@@ -1,9 +1,9 @@
 #include "policy/adaptive/density_grain.h"
 
 /* Ours, all of them. */
-/* Leaves and pages that cost as much as a block where parts cost more: what they take of the
+/* Leaves and pages that cost as much as a block where parts cost more: near what they take of the
  * processors' time on the software device where kernels serve faults, with what leaves for them
- * (docs/results/auto.md: 0.58 ms a block and 13 us a page, and 3 us for one that comes along). */
+ * (docs/results/auto.md). */
 #define DEAR_LEAVES    8u
 #define DEAR_PAGES     45u
 #define INTERVAL_FIRST 2u  /* blocks that come back for each witness */
